@@ -33,8 +33,11 @@ def _rows(path: Path) -> Iterable[tuple[str, str, str]]:
 def departing(path: Path, operators: str) -> set[str]:
     """Which of the operators (of all, where none is named) depart, each with a type."""
     named = operators.split(",") if operators else ()
-    return {f"{operator.removeprefix('ELEMENT_WISE_')} {data_type}" for operator, data_type, outcome in _rows(path)
-            if outcome == "fail" and (not named or operator.removeprefix("ELEMENT_WISE_") in named)}  # fmt: skip
+    return {
+        f"{operator.removeprefix('ELEMENT_WISE_')} {data_type}"
+        for operator, data_type, outcome in _rows(path)
+        if outcome == "fail" and (not named or operator.removeprefix("ELEMENT_WISE_") in named)
+    }
 
 
 def main(one: str, other: str, operators: str = "") -> int:

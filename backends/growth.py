@@ -160,8 +160,11 @@ def _memory_devices() -> frozenset[int]:
 
 def _windows_peak() -> int:
     class Counters(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_ulong), ("faults", ctypes.c_ulong),
-                    *((f"field{index}", ctypes.c_size_t) for index in range(8))]  # fmt: skip
+        _fields_ = [
+            ("size", ctypes.c_ulong),
+            ("faults", ctypes.c_ulong),
+            *((f"field{index}", ctypes.c_size_t) for index in range(8)),
+        ]
 
     counters = Counters(size=ctypes.sizeof(Counters))
     kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]  # Windows only

@@ -87,9 +87,11 @@ def parts(table: OperatorTable) -> list[str]:
 
 
 DESCRIPTIONS = Mapped(
-    "validation of descriptions", "the rules of the spec tables", "backend",
+    "validation of descriptions",
+    "the rules of the spec tables",
+    "backend",
     "clauses on what must be refused say nothing of the runtime",
-)  # fmt: skip
+)
 NO_SCALE_BIAS = Mapped("ScaleBias", "", "nobody", "no operator of the runtime has it")
 
 
@@ -229,9 +231,7 @@ def sample(table: OperatorTable, part: str, data_type: DataType) -> OperatorDesc
     """
     variables = {variable: _sampled(table, variable) for variable in table.type_variables}
     variables[table.type_variables[0]] = data_type
-    tensors = {
-        name: TensorDesc(variables[row.type], (1,)) for name, row in table.tensors.items() if not row.optional
-    }
+    tensors = {name: TensorDesc(variables[row.type], (1,)) for name, row in table.tensors.items() if not row.optional}
     attributes = {item.name: _sampled_attribute(item, part, data_type) for item in table.attributes}
     return OperatorDesc(table.operator, tensors, attributes)
 

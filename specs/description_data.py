@@ -71,9 +71,11 @@ class DataReader:
     def numbers(self, key: str) -> tuple[int, ...]:
         """A member that is a list of up to 16 whole numbers below 2^33."""
         value = self.mapping_or_value(key)
-        if not isinstance(value, list) or len(value) > 16 or not all(
-            isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 1 << 33 for item in value
-        ):  # fmt: skip
+        if (
+            not isinstance(value, list)
+            or len(value) > 16
+            or not all(isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 1 << 33 for item in value)
+        ):
             raise self._fail(key, "a list of up to 16 whole numbers")
         return tuple(value)
 
@@ -151,8 +153,9 @@ def _read_tensor(reader: DataReader) -> TensorDesc:
 def _read_type(reader: DataReader, key: str) -> DataType:
     name = reader.text(key, r"[A-Z0-9]{1,10}")
     if name not in DataType.__members__:
-        raise UsageError(f"{reader.where}.{key} {name!r} does not exist",
-                         f"choose one of {', '.join(DataType.__members__)}")  # fmt: skip
+        raise UsageError(
+            f"{reader.where}.{key} {name!r} does not exist", f"choose one of {', '.join(DataType.__members__)}"
+        )
     return DataType[name]
 
 

@@ -11,11 +11,25 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 LatitudeName = Literal[
-    "zero-sign", "subnormals", "nan", "nan-input", "nan-bound-zero", "nan-payload", "nan-comparison",
-    "contraction", "float16-intermediate", "float16-conversion", "float16-overflow",
-    "integer-cast-range", "inexact-threshold", "wider-maximum", "integer-scale-bias", "integer-overflow",
-    "wider-activation", "any-value",
-]  # fmt: skip
+    "zero-sign",
+    "subnormals",
+    "nan",
+    "nan-input",
+    "nan-bound-zero",
+    "nan-payload",
+    "nan-comparison",
+    "contraction",
+    "float16-intermediate",
+    "float16-conversion",
+    "float16-overflow",
+    "integer-cast-range",
+    "inexact-threshold",
+    "wider-maximum",
+    "integer-scale-bias",
+    "integer-overflow",
+    "wider-activation",
+    "any-value",
+]
 
 LATITUDES: tuple[LatitudeName, ...] = get_args(LatitudeName)
 """Every latitude that an oracle or an expectation applies."""

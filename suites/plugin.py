@@ -49,11 +49,19 @@ _SELFTEST = Path(__file__).resolve().parent / "selftest"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that ``dmlcts run`` has as well."""
     group = parser.getgroup("dmlcts", "conformance of DirectML element-wise operators (dmlcts)")
-    group.addoption("--backend", help="the implementation: a registered name (see `dmlcts backends`), "
-                    "package.module:attribute, or path/to/file.py:attribute "
-                    f"(default: {DEFAULT_BACKEND}, together with the suite's own tests)")  # fmt: skip
-    group.addoption("--option", action="append", default=[], metavar="KEY=VALUE",
-                    help="an option of the backend; repeatable (`dmlcts run` calls it -o)")  # fmt: skip
+    group.addoption(
+        "--backend",
+        help="the implementation: a registered name (see `dmlcts backends`), "
+        "package.module:attribute, or path/to/file.py:attribute "
+        f"(default: {DEFAULT_BACKEND}, together with the suite's own tests)",
+    )
+    group.addoption(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the backend; repeatable (`dmlcts run` calls it -o)",
+    )
     group.addoption("--results", default=DEFAULT_RESULTS, metavar="DIR", help="folder for records (default: results)")
     group.addoption("--operator", action="append", default=[], help="only these operators or groups; repeatable")
     group.addoption("--data-type", action="append", default=[], help="only these element types; repeatable")
@@ -61,20 +69,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--feature-level", metavar="LEVEL", help="judge at this level (default: the one the device claims)")
     group.addoption("--profile", choices=list(PROFILES), default="quick", help="how much to generate (default: quick)")
     group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all random values (default: {DEFAULT_SEED})")
-    group.addoption("--strict-ieee", dest="dmlcts_strict", action="store_true",
-                    help="permit IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
-    group.addoption("--isolation", choices=ISOLATIONS,
-                    help="run the implementation in its own process or in this one (`none`: only with code you trust; "
-                    "default: process for every backend but cpu)")  # fmt: skip
-    group.addoption("--dispatch-timeout", dest="dmlcts_timeout", default=str(DEFAULT_TIMEOUT), metavar="SECONDS",
-                    help="time limit for one call of an isolated implementation "
-                    "(default: 30; `dmlcts run` calls it --timeout)")  # fmt: skip
+    group.addoption(
+        "--strict-ieee",
+        dest="dmlcts_strict",
+        action="store_true",
+        help="permit IEEE 754 behaviour only (`dmlcts run` calls it --strict)",
+    )
+    group.addoption(
+        "--isolation",
+        choices=ISOLATIONS,
+        help="run the implementation in its own process or in this one (`none`: only with code you trust; "
+        "default: process for every backend but cpu)",
+    )
+    group.addoption(
+        "--dispatch-timeout",
+        dest="dmlcts_timeout",
+        default=str(DEFAULT_TIMEOUT),
+        metavar="SECONDS",
+        help="time limit for one call of an isolated implementation (default: 30; `dmlcts run` calls it --timeout)",
+    )
     group.addoption("--shard", metavar="I/N", help="run only every Nth test, from the Ith on; see `dmlcts merge`")
-    group.addoption("--resume", dest="dmlcts_resume", action="store_true",
-                    help="continue the interrupted run in the results folder")  # fmt: skip
+    group.addoption(
+        "--resume", dest="dmlcts_resume", action="store_true", help="continue the interrupted run in the results folder"
+    )
     group.addoption("--waivers", metavar="FILE", help="failures that you accept, see reports/CERTIFYING.md")
-    group.addoption("--tables", action="append", default=[], metavar="PATH",
-                    help="a file or folder with additional operator tables; repeatable")  # fmt: skip
+    group.addoption(
+        "--tables",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file or folder with additional operator tables; repeatable",
+    )
 
 
 def _refuse_misplaced(config: pytest.Config) -> None:
@@ -143,9 +168,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.maxworkerrestart = "0"  # a process that died is not replaced: what it lost runs again afterwards
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
-        config.stash[RUN] = run if isinstance(run, Run) else Run(
-            config.stash[_SETTINGS], resume=config.getoption("dmlcts_resume")
-        )  # fmt: skip
+        config.stash[RUN] = (
+            run if isinstance(run, Run) else Run(config.stash[_SETTINGS], resume=config.getoption("dmlcts_resume"))
+        )
         if config.getoption("--backend") and not hasattr(config, "workerinput") and not config.option.collectonly:
             config.stash[RUN].begin()
     except BackendUnavailable as error:

@@ -3,6 +3,7 @@
 lint() {
   local room
   .venv/bin/ruff check .
+  .venv/bin/ruff format --check .
   .venv/bin/dmlcts spec lint
   mkdir -p "$work/house/dmlcts"
   for room in specs backends reports suites; do ln -s "$PWD/$room" "$work/house/dmlcts/$room"; done

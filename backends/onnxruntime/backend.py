@@ -89,9 +89,11 @@ class OnnxRuntimeBackend:
             BackendUnavailable: a package is missing, or the provider is not there.
         """
         for option, value, known in (
-            ("bounds", bounds, ("constant", "input")), ("optimize", optimize, OPTIMISATIONS),
-            ("threshold", threshold, ("max", "clip")), ("fold", fold, ("no", "yes")),
-        ):  # fmt: skip
+            ("bounds", bounds, ("constant", "input")),
+            ("optimize", optimize, OPTIMISATIONS),
+            ("threshold", threshold, ("max", "clip")),
+            ("fold", fold, ("no", "yes")),
+        ):
             choice(option, value, known)
         for option, value in (("opset", opset), ("threads", threads)):
             if not value.isdecimal():
@@ -106,9 +108,14 @@ class OnnxRuntimeBackend:
             said = f"onnxruntime {runtime.__version__} has no {full}, only {', '.join(offered)}"
             raise BackendUnavailable(said, install)
         options = {
-            "provider": full, "opset": opset, "bounds": bounds, "optimize": optimize, "threshold": threshold,
-            "fold": fold, "threads": threads,
-        }  # fmt: skip
+            "provider": full,
+            "opset": opset,
+            "bounds": bounds,
+            "optimize": optimize,
+            "threshold": threshold,
+            "fold": fold,
+            "threads": threads,
+        }
         return OnnxRuntimeDevice(runtime, onnx, options)
 
 
@@ -186,21 +193,30 @@ class OnnxRuntimeDevice:
             threshold = f"Max-{most}(x, Min), Min as one of the {operands}"
         rows = [
             Mapped("CLIP", f"Clip-{clip}, {given}", "runtime", f"takes {types[CLIP]}"),
-            Mapped("THRESHOLD", threshold, "runtime" if self._claimed[THRESHOLD] else "nobody",
-                   f"takes {types[THRESHOLD]}"),
-            Mapped("ROUND HALVES_TO_NEAREST_EVEN", f"Round-{rounded}" if rounded else "",
-                   "runtime" if self._claimed[ROUND] else "nobody", f"takes {types[ROUND]}"),
+            Mapped(
+                "THRESHOLD", threshold, "runtime" if self._claimed[THRESHOLD] else "nobody", f"takes {types[THRESHOLD]}"
+            ),
+            Mapped(
+                "ROUND HALVES_TO_NEAREST_EVEN",
+                f"Round-{rounded}" if rounded else "",
+                "runtime" if self._claimed[ROUND] else "nobody",
+                f"takes {types[ROUND]}",
+            ),
             Mapped("ROUND TOWARD_ZERO", "", "nobody", "ONNX has no truncation"),
             Mapped("ROUND TOWARD_INFINITY", "", "nobody", "ONNX does not round halves away from zero"),
             NO_SCALE_BIAS,
-        ]  # fmt: skip
+        ]
         rows += [row for part in self._taken_parts for row in self._mapped_part(part)]
         if self.opset >= _ATTRIBUTES_UNTIL or self.options["threshold"] == "max":
-            rows.append(Mapped(
-                "the cast of Min and Max to the tensor's type", "truncation or rounding as CLIP's page says", "backend",
-                "ONNX's operands have the tensor's type: clauses on casts say nothing of the runtime; what the pages "
-                "leave open is not supported",
-            ))  # fmt: skip
+            rows.append(
+                Mapped(
+                    "the cast of Min and Max to the tensor's type",
+                    "truncation or rounding as CLIP's page says",
+                    "backend",
+                    "ONNX's operands have the tensor's type: clauses on casts say nothing of the runtime; what the "
+                    "pages leave open is not supported",
+                )
+            )
         rows += [
             Mapped("packed tensors", "the sizes of x and y", "runtime"),
             Mapped("strides that leave gaps, repeat or permute", "", "nobody", "a tensor of the runtime is packed"),
@@ -211,12 +227,20 @@ class OnnxRuntimeDevice:
 
     def _memory_row(self) -> Mapped:
         if self.options["fold"] == "yes":
-            return Mapped("InputTensor", "a constant of a model made at every dispatch", "backend",
-                          "clauses on the input's memory and on dispatching again say nothing of it")  # fmt: skip
+            return Mapped(
+                "InputTensor",
+                "a constant of a model made at every dispatch",
+                "backend",
+                "clauses on the input's memory and on dispatching again say nothing of it",
+            )
         if self.options["provider"] == "CPUExecutionProvider":
             return Mapped("bindings", "buffers bound where they stand in the memory, in place too", "runtime")
-        return Mapped("bindings", "buffers of the host, which the runtime copies to its device and back", "runtime",
-                      "writes outside the tensors are not seen")  # fmt: skip
+        return Mapped(
+            "bindings",
+            "buffers of the host, which the runtime copies to its device and back",
+            "runtime",
+            "writes outside the tensors are not seen",
+        )
 
     def _mapped_part(self, part: str) -> list[Mapped]:
         """The row of a part that has none of its own above."""
@@ -355,8 +379,9 @@ class OnnxRuntimeKernel:
         check_bindings(memory, bindings, operator.tensors, ALIGNMENT, output=output, may_alias=may_alias)
         sources = {
             name: self._view(memory, bindings, name, node.bound_as(tensor))
-            for name, tensor in operator.tensors.items() if name != output
-        }  # fmt: skip
+            for name, tensor in operator.tensors.items()
+            if name != output
+        }
         target = self._view(memory, bindings, output, node.result_as(operator.tensors[output]))
         try:
             session = self._session

@@ -14,9 +14,12 @@ from dmlcts.specs import DataType, TensorDesc
 
 _LEAST_IR = 8  # initializers that are no inputs, so that the optimiser may fold them, whatever the opset
 _TYPES: Mapping[str, str] = {
-    "float64": "DOUBLE", "float32": "FLOAT", "float16": "FLOAT16", "bool": "BOOL",
+    "float64": "DOUBLE",
+    "float32": "FLOAT",
+    "float16": "FLOAT16",
+    "bool": "BOOL",
     **{kind.numpy.name: kind.name for kind in DataType if not kind.is_floating},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,11 @@ def definition() -> Definition:
     statuses_of = {kind: frozenset(names) for kind, names in read["statuses_of"].items()}
     tables = ("limits", "kinds", "statuses", "hello_flags", "attribute_kinds", "places", "data_types", "enumerations")
     return Definition(
-        protocol=read["protocol"], mark=read["mark"], reply=read["reply"], statuses_of=MappingProxyType(statuses_of),
-        layouts=MappingProxyType(layouts), operators=MappingProxyType(operators),
+        protocol=read["protocol"],
+        mark=read["mark"],
+        reply=read["reply"],
+        statuses_of=MappingProxyType(statuses_of),
+        layouts=MappingProxyType(layouts),
+        operators=MappingProxyType(operators),
         **{name: MappingProxyType(read[name]) for name in tables},
-    )  # fmt: skip
+    )

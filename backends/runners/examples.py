@@ -32,10 +32,14 @@ _CLIP = OperatorDesc(
 _REGIONS = {"InputTensor": Region(16, 28), "OutputTensor": Region(48, 24)}
 _MEMORY = 80
 _NAMES: Mapping[tuple[str, str], str] = {
-    ("header", "status"): "statuses", ("hello", "flags"): "hello_flags", ("hello_reply", "flags"): "hello_flags",
-    ("attribute", "kind"): "attribute_kinds", ("dispatch", "place"): "places", ("dispatch_reply", "place"): "places",
+    ("header", "status"): "statuses",
+    ("hello", "flags"): "hello_flags",
+    ("hello_reply", "flags"): "hello_flags",
+    ("attribute", "kind"): "attribute_kinds",
+    ("dispatch", "place"): "places",
+    ("dispatch_reply", "place"): "places",
     ("tensor", "data_type"): "data_types",
-}  # fmt: skip
+}
 
 
 def _hex(data: bytes, item: int) -> str:
@@ -116,9 +120,12 @@ def _message(kind: str, number: int, payload: bytes, status: str | None = None) 
     """A request, or with a status a reply."""
     known = definition()
     head = known.layouts["header"].pack(
-        mark=known.mark, kind=known.kinds[kind] | (0 if status is None else known.reply), number=number,
-        status=known.statuses[status or "ok"], length=len(payload),
-    )  # fmt: skip
+        mark=known.mark,
+        kind=known.kinds[kind] | (0 if status is None else known.reply),
+        number=number,
+        status=known.statuses[status or "ok"],
+        length=len(payload),
+    )
     return head + payload
 
 
@@ -146,10 +153,19 @@ def blocks() -> dict[str, str]:
     members = known.operators[_CLIP.name]
     hello = messages.encode_hello({"adapter": "1"}, shared_memory=True)
     said = layouts["hello_reply"].pack(
-        protocol=known.protocol, version=1, feature_level=0x5000, flags=1, claim_count=1, detail_count=1,
-        most_length=1 << 30, name="acme-npu", adapter="ACME NPU 3", driver="1.2.0", library="libacme",
+        protocol=known.protocol,
+        version=1,
+        feature_level=0x5000,
+        flags=1,
+        claim_count=1,
+        detail_count=1,
+        most_length=1 << 30,
+        name="acme-npu",
+        adapter="ACME NPU 3",
+        driver="1.2.0",
+        library="libacme",
         library_version="7",
-    )  # fmt: skip
+    )
     said += layouts["claim"].pack(operator_type=8, data_types=1 << 1 | 1 << 2)
     said += layouts["detail"].pack(key="board", value="rev B")
     create = messages.encode_create(1, _CLIP)
@@ -163,17 +179,33 @@ def blocks() -> dict[str, str]:
 
     found: dict[str, str] = {}
     shown("hello", _message("hello", 1, hello), "hello", "option")
-    shown("hello reply", _message("hello", 1, said, "ok"), "hello_reply", "claim", "detail",
-          claim__data_types="bits 1 and 2: FLOAT32, FLOAT16")  # fmt: skip
+    shown(
+        "hello reply",
+        _message("hello", 1, said, "ok"),
+        "hello_reply",
+        "claim",
+        "detail",
+        claim__data_types="bits 1 and 2: FLOAT32, FLOAT16",
+    )
     scaled = ["tensor", "tensor", "attribute", "attribute", "attribute"]
     shown("create", _message("create", 2, create), "create", *scaled)
     ok = layouts["create_reply"].pack(kernel=1)
     shown("create reply", _message("create", 2, ok, "ok"), "create_reply")
     shown("error", _message("create", 2, b"no INT64", "invalid_argument"), rest='the text: "no INT64"')
-    shown("dispatch", _message("dispatch", 3, follows + _memory(computed=False)), "dispatch", "binding", "binding",
-          rest="the memory, whole")  # fmt: skip
-    shown("dispatch reply", _message("dispatch", 3, answered + _memory(computed=True), "ok"), "dispatch_reply",
-          rest="the memory, whole")  # fmt: skip
+    shown(
+        "dispatch",
+        _message("dispatch", 3, follows + _memory(computed=False)),
+        "dispatch",
+        "binding",
+        "binding",
+        rest="the memory, whole",
+    )
+    shown(
+        "dispatch reply",
+        _message("dispatch", 3, answered + _memory(computed=True), "ok"),
+        "dispatch_reply",
+        rest="the memory, whole",
+    )
     shown("share", _message("share", 4, share), "share")
     reply = layouts["share_reply"].pack(segment=1, token=bytes(range(16, 32)))
     shown("share reply", _message("share", 4, reply, "ok"), "share_reply")

@@ -49,9 +49,13 @@ def encode_hello(options: Mapping[str, str], *, shared_memory: bool) -> bytes:
     if len(options) > known.limits["most_options"]:
         raise UsageError(f"{len(options)} options for a runner", f"give up to {known.limits['most_options']}")
     head = known.layouts["hello"].pack(
-        protocol=known.protocol, oldest=VERSION, newest=VERSION, option_count=len(options),
-        flags=known.hello_flags["shared_memory"] if shared_memory else 0, most_length=MOST_MEMORY,
-    )  # fmt: skip
+        protocol=known.protocol,
+        oldest=VERSION,
+        newest=VERSION,
+        option_count=len(options),
+        flags=known.hello_flags["shared_memory"] if shared_memory else 0,
+        most_length=MOST_MEMORY,
+    )
     try:
         return head + b"".join(known.layouts["option"].pack(key=key, value=value) for key, value in options.items())
     except ValueError as error:
@@ -100,14 +104,19 @@ def read_hello(payload: bytes) -> Hello:
     flags = said["flags"]
     return Hello(
         {
-            "name": said["name"], "feature_level": str(level), "adapter": said["adapter"], "driver": said["driver"],
-            "library": said["library"], "version": said["library_version"], "data_types": _claimed(claimed),
+            "name": said["name"],
+            "feature_level": str(level),
+            "adapter": said["adapter"],
+            "driver": said["driver"],
+            "library": said["library"],
+            "version": said["library_version"],
+            "data_types": _claimed(claimed),
             "details": {one["key"]: one["value"] for one in told},
         },
         bool(flags & known.hello_flags["shared_memory"]),
         bool(flags & known.hello_flags["suite_validates"]),
         said["most_length"],
-    )  # fmt: skip
+    )
 
 
 def _claimed(claims: list[dict[str, Any]]) -> Mapping[str, list[str]] | None:
@@ -160,10 +169,19 @@ def encode_create(kernel: int, operator: OperatorDesc) -> bytes:
 
 
 def _tensor(member: int, tensor: TensorDesc) -> bytes:
-    return definition().layouts["tensor"].pack(
-        member=member, data_type=tensor.data_type.dml_value, dimension_count=tensor.rank, sizes=tensor.sizes,
-        has_strides=tensor.strides is not None, strides=tensor.strides or (), total_size=tensor.total_size_in_bytes,
-    )  # fmt: skip
+    return (
+        definition()
+        .layouts["tensor"]
+        .pack(
+            member=member,
+            data_type=tensor.data_type.dml_value,
+            dimension_count=tensor.rank,
+            sizes=tensor.sizes,
+            has_strides=tensor.strides is not None,
+            strides=tensor.strides or (),
+            total_size=tensor.total_size_in_bytes,
+        )
+    )
 
 
 def _attribute(name: str, kind: str, value: Attribute) -> dict[str, Any] | None:
@@ -209,9 +227,12 @@ def encode_dispatch(
     if unknown:
         raise ValueError(f"the operator has no tensor {unknown[0]}")
     head = known.layouts["dispatch"].pack(
-        kernel=kernel, binding_count=len(bindings), memory_size=memory_size, segment=segment,
+        kernel=kernel,
+        binding_count=len(bindings),
+        memory_size=memory_size,
+        segment=segment,
         place=known.places["shared" if segment else "follows"],
-    )  # fmt: skip
+    )
     binding = known.layouts["binding"]
     return head + b"".join(
         binding.pack(member=places[name], offset=region.offset, size=region.size) for name, region in bindings.items()

@@ -98,10 +98,14 @@ class ProcessTransport:
         self._growth: Growth | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  # what the user named after exec:
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
                 env=users_environment(),
                 preexec_fn=_dying_with_parent(),  # one system call
-            )  # fmt: skip
+            )
         except (OSError, ValueError) as error:
             said = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise BackendUnavailable(f"cannot start {words[0]!r}: {said}", "check the command after exec:") from None

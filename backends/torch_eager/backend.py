@@ -53,7 +53,6 @@ _MOST_COMPILED = 1 << 16
 _OF_THEIR_OWN = (CLIP, ROUND, THRESHOLD)  # the rows of the mapping that say more than which function it is
 
 
-
 class TorchBackend:
     """Runs the operators with PyTorch."""
 
@@ -186,16 +185,29 @@ class TorchDevice:
             Mapped("ROUND TOWARD_INFINITY", "", "nobody", "torch does not round halves away from zero"),
             NO_SCALE_BIAS,
             *(row for part in self._taken_parts for row in self._mapped_part(part, way)),
-            Mapped("the cast of Min and Max on integer tensors", "truncation as CLIP's page says", "backend",
-                   "a fraction would make torch compute in FLOAT32: clauses on integer casts say nothing of torch; "
-                   "what the pages leave open is not supported"),
-        ]  # fmt: skip
+            Mapped(
+                "the cast of Min and Max on integer tensors",
+                "truncation as CLIP's page says",
+                "backend",
+                "a fraction would make torch compute in FLOAT32: clauses on integer casts say nothing of torch; "
+                "what the pages leave open is not supported",
+            ),
+        ]
         if scalar:
-            rows.append(Mapped("the cast of Min and Max on FLOAT16 tensors", "none: torch is given the FLOAT's value",
-                               "runtime"))  # fmt: skip
+            rows.append(
+                Mapped(
+                    "the cast of Min and Max on FLOAT16 tensors", "none: torch is given the FLOAT's value", "runtime"
+                )
+            )
         else:
-            rows.append(Mapped("the cast of Min and Max on FLOAT16 tensors", "rounding as CLIP's page says", "backend",
-                               "what the pages leave open is not supported"))  # fmt: skip
+            rows.append(
+                Mapped(
+                    "the cast of Min and Max on FLOAT16 tensors",
+                    "rounding as CLIP's page says",
+                    "backend",
+                    "what the pages leave open is not supported",
+                )
+            )
         in_place = "torch.clamp_" if self.options["clamp"] == "clamp" and way == "eager" else "out= the input"
         own = "" if self.options["device"] == "cpu" else "over a copy of all of the memory, which is copied back"
         rows += [
@@ -293,9 +305,7 @@ class TorchDevice:
         else:
             function(*inputs, **operands, out=y)
 
-    def _compiled_run(
-        self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]
-    ) -> None:
+    def _compiled_run(self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]) -> None:
         place = next((index for index, one in enumerate(inputs) if one is y), None)
         name = f"{function.__name__} {sorted(operands)} {place}"
         if name not in self._compiled:
@@ -311,8 +321,16 @@ class TorchDevice:
     def _compiling(self) -> Any:
         """Settings under which what cannot be compiled is an error and never runs eagerly."""
         config = self.torch._dynamo.config
-        names = [name for name in ("recompile_limit", "cache_size_limit", "accumulated_recompile_limit",
-                                   "accumulated_cache_size_limit") if hasattr(config, name)]  # fmt: skip
+        names = [
+            name
+            for name in (
+                "recompile_limit",
+                "cache_size_limit",
+                "accumulated_recompile_limit",
+                "accumulated_cache_size_limit",
+            )
+            if hasattr(config, name)
+        ]
         return config.patch(dict.fromkeys(names, _MOST_COMPILED))
 
     def trial(self, operator: OperatorDesc, table: OperatorTable, program: Program) -> None:

@@ -121,9 +121,7 @@ FORMULAS: Mapping[str, str] = MappingProxyType(
     | {f"ELEMENT_WISE_{name}": f"select(0u, 1u, {text})" for name, text in _TRUTHS.items()}
 )
 """The operators that are nothing but one expression."""
-ACTIVATIONS: Mapping[str, str] = MappingProxyType(
-    {f"ACTIVATION_{name}": text for name, text in _ACTIVATIONS.items()}
-)
+ACTIVATIONS: Mapping[str, str] = MappingProxyType({f"ACTIVATION_{name}": text for name, text in _ACTIVATIONS.items()})
 """What may be fused to an operator, of what that gives."""
 INFINITY = "ELEMENT_WISE_IS_INFINITY"
 INFINITY_MODES = tuple(_INFINITIES)

@@ -127,9 +127,14 @@ class WgpuKernel:
             Region(bindings[name].offset, self._tensors[name].total_size_in_bytes) for name in (source, self._output)
         )
         return WgpuStream(
-            self._device, partial(_encode, planned[0], ["memory"]), memory, read, written,
-            self._tensors[source].data_type.itemsize, slots,
-        )  # fmt: skip
+            self._device,
+            partial(_encode, planned[0], ["memory"]),
+            memory,
+            read,
+            written,
+            self._tensors[source].data_type.itemsize,
+            slots,
+        )
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""

@@ -102,9 +102,16 @@ def program_of(
     low, high = (*bounds, (0, 0), (0, 0))[:2]
     scaling, scale, bias = _scaled(operator, sources[0])
     return Program(
-        operator.name, tuple(inputs), sources, target, mode, len(bounds) == 2, scaling, (low, high, scale, bias),
+        operator.name,
+        tuple(inputs),
+        sources,
+        target,
+        mode,
+        len(bounds) == 2,
+        scaling,
+        (low, high, scale, bias),
         "" if fused is None else fused.name,
-    )  # fmt: skip
+    )
 
 
 def _element(operator: OperatorDesc, name: str, known: Mapping[DataType, Element]) -> Element:

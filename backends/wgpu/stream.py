@@ -63,9 +63,15 @@ class WgpuStream:
     """
 
     def __init__(
-        self, device: WgpuDevice, encode: Encode, memory: NDArray[np.uint8], source: Region, target: Region,
-        itemsize: int, slots: int,
-    ) -> None:  # fmt: skip
+        self,
+        device: WgpuDevice,
+        encode: Encode,
+        memory: NDArray[np.uint8],
+        source: Region,
+        target: Region,
+        itemsize: int,
+        slots: int,
+    ) -> None:
         if itemsize > 4 or source.size % 4 or target.size % 4 or memory.size > device.binding_limits.binding:
             raise NotSupported("the wgpu backend streams whole words of up to 32-bit elements within one binding")
         self._device = device
@@ -181,9 +187,16 @@ class WgpuStream:
             source, target = self._source, self._target
             filled = 0 if poison is None else target.size // 4
             words = [
-                source.offset // 4, source.size // 4, target.offset // 4, filled, self._columns * GROUP,
-                _WORDS * kept, first & _WORDS, int(not kept), (poison or 0) & _WORDS,
-            ]  # fmt: skip
+                source.offset // 4,
+                source.size // 4,
+                target.offset // 4,
+                filled,
+                self._columns * GROUP,
+                _WORDS * kept,
+                first & _WORDS,
+                int(not kept),
+                (poison or 0) & _WORDS,
+            ]
             self._device.handle.queue.write_buffer(self._parameters, 0, np.array(words, np.uint32))
 
     def _prepare(self, encoder: Any) -> None:

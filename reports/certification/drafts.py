@@ -40,11 +40,13 @@ def waived_verdict(document: Mapping[str, Any], waivers: Waivers) -> Verdict:
         held = covered and part["outcome"] == Outcome.FAIL.value
         return {**part, "outcome": Outcome.WAIVED.value if held else part["outcome"]}
 
-    return verdict_of({
-        **document,
-        "clauses": [applied(row, row["id"]) for row in document["clauses"]],
-        "failures": [applied(failure, failure["clause"]) for failure in document["failures"]],
-    })  # fmt: skip
+    return verdict_of(
+        {
+            **document,
+            "clauses": [applied(row, row["id"]) for row in document["clauses"]],
+            "failures": [applied(failure, failure["clause"]) for failure in document["failures"]],
+        }
+    )
 
 
 def sweep_fault(submission: Submission) -> str:

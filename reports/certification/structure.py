@@ -81,8 +81,9 @@ def check_digests(context: Context) -> Said:
     faults += [f"{name} is in the statement and not in the archive" for name in sorted(set(listed) - held)]
     faults += [
         f"{name} is not the file that the statement lists"
-        for name in sorted(held & set(listed)) if digest(members[name]) != listed[name]
-    ]  # fmt: skip
+        for name in sorted(held & set(listed))
+        if digest(members[name]) != listed[name]
+    ]
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
         yield Status.PASS, f"{many(len(held), 'file')}, as the statement lists them"
@@ -142,8 +143,9 @@ def check_tables(context: Context) -> Said:
     named = {"the statement": context.statement["tables"], "the run": context.submission.results["specs"]}
     faults = [
         f"{who} rests on other tables: {', '.join(_differing(theirs, ours))}"
-        for who, theirs in named.items() if theirs != ours
-    ]  # fmt: skip
+        for who, theirs in named.items()
+        if theirs != ours
+    ]
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
         yield Status.PASS, f"{many(len(ours), 'table')}, the same as here"
@@ -171,8 +173,9 @@ def check_options(context: Context) -> Said:
     wanted = {"profile": PROFILE, "isolation": ISOLATED}
     faults = [
         f"{name} is {statement[name]}, a certification needs {value}"
-        for name, value in wanted.items() if statement[name] != value
-    ]  # fmt: skip
+        for name, value in wanted.items()
+        if statement[name] != value
+    ]
     if results["strict"]:
         faults.append("the run was strict: it judged by other rules")
     selected = sorted(set(results["selection"]) - {"operators"})
@@ -185,9 +188,11 @@ def check_options(context: Context) -> Said:
     yield from (_wrong(context, fault) for fault in faults)
     contradicting = [
         name for name in ("profile", "seed", "backend", "feature_level") if statement[name] != results[name]
-    ]  # fmt: skip
-    yield from ((Status.FAIL, f"{name} is {statement[name]} in the statement, {results[name]} in the results")
-                for name in contradicting)  # fmt: skip
+    ]
+    yield from (
+        (Status.FAIL, f"{name} is {statement[name]} in the statement, {results[name]} in the results")
+        for name in contradicting
+    )
     if not faults and not contradicting:
         yield Status.PASS, "the options of a certification, nothing left out"
 
@@ -291,8 +296,9 @@ def check_shards(context: Context) -> Said:
     faults += [f"part {index} of {max(counts)} is missing" for index in missing]
     faults += [
         f"part {index} is there {times} times"
-        for index, times in sorted(Counter(part["index"] for part in parts).items()) if times > 1
-    ]  # fmt: skip
+        for index, times in sorted(Counter(part["index"] for part in parts).items())
+        if times > 1
+    ]
     for part in parts:
         name = archive.records_name(part["index"], part["count"])
         if part["file"] != name:
@@ -342,9 +348,10 @@ def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
     """The results' clause rows; a row whose sweep fails under a waiver is waived as well."""
     sweep, given = submission.sweep, submission.waivers
     swept = {
-        (row["id"], row["operator"], row["data_type"]) for row in (sweep or {"clauses": ()})["clauses"]
+        (row["id"], row["operator"], row["data_type"])
+        for row in (sweep or {"clauses": ()})["clauses"]
         if row["outcome"] == Outcome.FAIL.value
-    }  # fmt: skip
+    }
     waived = {row for row in swept if given.covering(*row) is not None}
 
     def told(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,10 +368,13 @@ def check_draft(context: Context) -> Said:
     verdict = statement["verdict"]
     owed = owes_sweep(context.reference.tables, statement["feature_level"], context.operators)
     due = draft_reasons(
-        suite=statement["suite"], profile=statement["profile"], isolation=statement["isolation"], verdict=verdict,
+        suite=statement["suite"],
+        profile=statement["profile"],
+        isolation=statement["isolation"],
+        verdict=verdict,
         signed=statement["key"] is not None,
         sweep=sweep_fault(context.submission) if owed else "",
-    )  # fmt: skip
+    )
     if context.draft:
         silent = [reason for reason in due if reason not in statement["draft"]]
         yield from ((Status.FAIL, f"the draft does not say that {reason}") for reason in silent)

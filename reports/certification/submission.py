@@ -19,8 +19,13 @@ from dmlcts.specs import DmlctsError
 
 FORMAT, EVIDENCE_FORMAT, ENVIRONMENT_FORMAT = "dmlcts/submission/1", "dmlcts/evidence/1", "dmlcts/environment/1"
 _NEEDED = (
-    archive.STATEMENT, archive.RESULTS, archive.LOG, archive.ENVIRONMENT, archive.EVIDENCE, archive.OUTPUTS,
-)  # fmt: skip
+    archive.STATEMENT,
+    archive.RESULTS,
+    archive.LOG,
+    archive.ENVIRONMENT,
+    archive.EVIDENCE,
+    archive.OUTPUTS,
+)
 _MOST_LINE = 8 << 20
 _MOST_VALUES = 2_000_000  # of all records; they are read line by line
 

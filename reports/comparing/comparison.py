@@ -121,10 +121,16 @@ def _departures(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any
         if not all(map(_is_clean, cells)):
             operator, clause, data_type = key
             known = tables.clause(clause)
-            found.append({
-                "operator": operator, "clause": clause, "data_type": data_type, "obligation": known.obligation,
-                "text": known.text, "cells": cells,
-            })  # fmt: skip
+            found.append(
+                {
+                    "operator": operator,
+                    "clause": clause,
+                    "data_type": data_type,
+                    "obligation": known.obligation,
+                    "text": known.text,
+                    "cells": cells,
+                }
+            )
     return found
 
 
@@ -151,11 +157,17 @@ def _behaviours(columns: Sequence[Column]) -> list[dict[str, Any]]:
             key = (one["operator"], one["clause"], one["data_type"])
             seen.setdefault(key, [None] * len(columns))[number] = one["behaviour"]
     return [
-        {"operator": operator, "clause": clause, "data_type": data_type, "cells": cells,
-         "differ": len({cell for cell in cells if cell is not None}) > 1}
-        for (operator, clause, data_type), cells in sorted(seen.items(), key=lambda item: (
-            item[0][0], item[0][1], _TYPES.index(item[0][2])))
-    ]  # fmt: skip
+        {
+            "operator": operator,
+            "clause": clause,
+            "data_type": data_type,
+            "cells": cells,
+            "differ": len({cell for cell in cells if cell is not None}) > 1,
+        }
+        for (operator, clause, data_type), cells in sorted(
+            seen.items(), key=lambda item: (item[0][0], item[0][1], _TYPES.index(item[0][2]))
+        )
+    ]
 
 
 def _accuracy(columns: Sequence[Column]) -> dict[str, Any]:

@@ -245,9 +245,13 @@ def html(document: Mapping[str, Any]) -> str:
     """The comparison as one self-contained page, for light and dark, its signs readable without colour."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
     tools = {
-        "short": short, "matrix_cell": matrix_cell, "departure_cell": departure_cell, "example_text": example_text,
-        "version": _version, "error_cell": error_cell,
-    }  # fmt: skip
+        "short": short,
+        "matrix_cell": matrix_cell,
+        "departure_cell": departure_cell,
+        "example_text": example_text,
+        "version": _version,
+        "error_cell": error_cell,
+    }
     return environment.from_string(_PAGE).render(
         columns=document["columns"],
         made_with=made_with_cells(document["columns"]),

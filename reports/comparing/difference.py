@@ -105,8 +105,9 @@ def _strays(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[st
     def bad(results: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
         return {
             (one["test"], one["outcome"]): one
-            for one in results["failures"] if not one["clause"] and outcome_of(one).breaks_conformance
-        }  # fmt: skip
+            for one in results["failures"]
+            if not one["clause"] and outcome_of(one).breaks_conformance
+        }
 
     known, now = bad(first), bad(second)
     return [
@@ -124,11 +125,16 @@ def _behaviours(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dic
 
     before, after = keyed(first), keyed(second)
     return [
-        {"clause": key[0], "operator": key[1], "data_type": key[2],
-         "before": "; ".join(before[key]) if key in before else None,
-         "after": "; ".join(after[key]) if key in after else None}
-        for key in sorted({*before, *after}) if before.get(key) != after.get(key)
-    ]  # fmt: skip
+        {
+            "clause": key[0],
+            "operator": key[1],
+            "data_type": key[2],
+            "before": "; ".join(before[key]) if key in before else None,
+            "after": "; ".join(after[key]) if key in after else None,
+        }
+        for key in sorted({*before, *after})
+        if before.get(key) != after.get(key)
+    ]
 
 
 def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -159,12 +159,18 @@ def _device(results: Mapping[str, Any]) -> Iterator[str]:
     yield "| | |"
     yield "|---|---|"
     for label, value in (
-        ("device", device["name"]), ("adapter", device["adapter"]), ("driver", device["driver"]),
+        ("device", device["name"]),
+        ("adapter", device["adapter"]),
+        ("driver", device["driver"]),
         ("library", f"{device['library']} {device['version']}".strip()),
-        ("feature level", results["feature_level"]), ("profile", results["profile"]),
-        ("seed", str(results["seed"])), ("verdict", results["verdict"].replace("_", " ")), ("suite", made.suite),
-        ("tables", made.tables), ("date", str(results["timings"]["started"])[:10]),
-    ):  # fmt: skip
+        ("feature level", results["feature_level"]),
+        ("profile", results["profile"]),
+        ("seed", str(results["seed"])),
+        ("verdict", results["verdict"].replace("_", " ")),
+        ("suite", made.suite),
+        ("tables", made.tables),
+        ("date", str(results["timings"]["started"])[:10]),
+    ):
         if value:
             yield f"| {label} | {_cell(value)} |"
 

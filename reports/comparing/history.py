@@ -67,11 +67,14 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
             grouped.setdefault((operator, clause, tuple(states)), []).append(data_type)
     departures = [
         {
-            "operator": operator, "clause": clause, "data_types": sorted(types, key=_TYPES.index),
-            "states": list(states), **_span([one.version for one in releases], states),
+            "operator": operator,
+            "clause": clause,
+            "data_types": sorted(types, key=_TYPES.index),
+            "states": list(states),
+            **_span([one.version for one in releases], states),
         }
         for (operator, clause, states), types in sorted(grouped.items())
-    ]  # fmt: skip
+    ]
     return {
         "schema": SCHEMA,
         "package": package,

@@ -80,10 +80,18 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
         held = sum(row["outcome"] in ("pass", "characterised") for row in results["clauses"])
         operators = {row["operator"] for row in results["clauses"]}
         cells = (
-            f"`{results['backend']}`", named, software, results["feature_level"], results["profile"],
-            str(len(operators)), results["verdict"].replace("_", " "), f"{held} of {len(results['clauses'])}",
-            _departures(results), made.short_tables + ("" if made.tables == newest else " (≠ the newest)"), made.suite,
-        )  # fmt: skip
+            f"`{results['backend']}`",
+            named,
+            software,
+            results["feature_level"],
+            results["profile"],
+            str(len(operators)),
+            results["verdict"].replace("_", " "),
+            f"{held} of {len(results['clauses'])}",
+            _departures(results),
+            made.short_tables + ("" if made.tables == newest else " (≠ the newest)"),
+            made.suite,
+        )
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     text = "\n".join([*lines, *sorted(rows)])
     older = sum(tables_digest(one["specs"]) != newest for one in every)

@@ -165,8 +165,10 @@ class _Measured:
             operator = self._description(worst[numbers[0]])
             kinds = [tensor.data_type for tensor in operator.inputs.values()]
             columns = zip(*(worst[number]["inputs"] for number in numbers), strict=True)
-            inputs = {name: np.array(column, kind.bits_dtype).view(kind.numpy)
-                      for name, kind, column in zip(operator.inputs, kinds, columns, strict=True)}  # fmt: skip
+            inputs = {
+                name: np.array(column, kind.bits_dtype).view(kind.numpy)
+                for name, kind, column in zip(operator.inputs, kinds, columns, strict=True)
+            }
             for strict in (False, True):
                 reached = reach(self.law, operator, inputs, strict=strict).tolist()
                 for number, most in zip(numbers, reached, strict=True):

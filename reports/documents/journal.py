@@ -89,9 +89,13 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, keep: int | None = None, open_file: Callable[[Path, str], BinaryIO] | None = None,
-        command: str = "dmlcts run", replaces: Sequence[Path] = (),
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        keep: int | None = None,
+        open_file: Callable[[Path, str], BinaryIO] | None = None,
+        command: str = "dmlcts run",
+        replaces: Sequence[Path] = (),
+    ) -> None:
         self.path = path
         self._command = command
         self._open = open_file or _open

@@ -121,7 +121,7 @@ def print_proof(proof: Mapping[str, Any], console: Console) -> None:
         f"{score['alarms']} false alarms on {score['permitted']} permitted implementations; "
         f"seeds {', '.join(map(str, proof['seeds']))}; {score['not_run']} mutants not run here",
         highlight=False,
-    )  # fmt: skip
+    )
 
 
 _PAGE = """<!doctype html>

@@ -39,9 +39,22 @@ SLOWEST = 10
 _MOST_LEVELS, _MOST_MEMBERS, _MOST_CHARACTERS = 20, 1000, 10_000
 
 _PACKAGES = (
-    "dmlcts", "click", "hypothesis", "jsonschema-rs", "numpy", "pydantic", "pytest", "pytest-xdist", "PyYAML",
-    "rich", "onnxruntime", "onnxruntime-directml", "torch", "torch-directml", "wgpu",
-)  # fmt: skip
+    "dmlcts",
+    "click",
+    "hypothesis",
+    "jsonschema-rs",
+    "numpy",
+    "pydantic",
+    "pytest",
+    "pytest-xdist",
+    "PyYAML",
+    "rich",
+    "onnxruntime",
+    "onnxruntime-directml",
+    "torch",
+    "torch-directml",
+    "wgpu",
+)
 
 _FAILURE_ORDER = ("clause", "operator", "data_type", "outcome", "title", "file", "test")
 

@@ -103,10 +103,16 @@ class Waiver:
         """The waiver as its file says it."""
         types = self.data_types[0] if len(self.data_types) == 1 else list(self.data_types)
         return {
-            "clause": self.clause, "operator": self.operator, "data_type": types, "vendor": self.vendor,
-            "device": self.device, "reason": self.reason, "issue": self.issue, "expires": self.expires.isoformat(),
+            "clause": self.clause,
+            "operator": self.operator,
+            "data_type": types,
+            "vendor": self.vendor,
+            "device": self.device,
+            "reason": self.reason,
+            "issue": self.issue,
+            "expires": self.expires.isoformat(),
             "suite": self.suite,
-        }  # fmt: skip
+        }
 
     @classmethod
     def of(cls, written: Mapping[str, Any], expires: date) -> Waiver:
@@ -239,8 +245,9 @@ class Waivers:
             about = [row for row in rows if waiver.covers(row["id"], row["operator"], row["data_type"])]
             waived = [
                 {name: row[name] for name in ("id", "operator", "data_type")}
-                for row in about if row["outcome"] == Outcome.WAIVED.value
-            ]  # fmt: skip
+                for row in about
+                if row["outcome"] == Outcome.WAIVED.value
+            ]
             found.append({**waiver.to_json(), "rows": len(about), "waived": waived})
         return found
 
@@ -283,8 +290,11 @@ def _short(operator: str) -> str:
 
 def unexpected_passes(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The waivers of a results document whose rows ran and all held."""
-    return [waiver for waiver in results.get("waivers", ()) if waiver["rows"] and not waiver["waived"]
-            and not _still_wrong(waiver, results)]  # fmt: skip
+    return [
+        waiver
+        for waiver in results.get("waivers", ())
+        if waiver["rows"] and not waiver["waived"] and not _still_wrong(waiver, results)
+    ]
 
 
 @dataclass(frozen=True)
@@ -313,11 +323,16 @@ def accounts(results: Mapping[str, Any]) -> list[Account]:
     idle = unexpected_passes(results)
     return [
         Account(
-            waiver["clause"], frozenset((row["operator"], row["data_type"]) for row in waiver["waived"]),
-            len(waiver["waived"]), waiver["reason"], waiver["issue"], waiver["expires"],
+            waiver["clause"],
+            frozenset((row["operator"], row["data_type"]) for row in waiver["waived"]),
+            len(waiver["waived"]),
+            waiver["reason"],
+            waiver["issue"],
+            waiver["expires"],
         )
-        for waiver in results.get("waivers", ()) if waiver["waived"] or waiver in idle
-    ]  # fmt: skip
+        for waiver in results.get("waivers", ())
+        if waiver["waived"] or waiver in idle
+    ]
 
 
 def _still_wrong(waiver: Mapping[str, Any], results: Mapping[str, Any]) -> bool:

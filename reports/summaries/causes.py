@@ -21,9 +21,18 @@ from dmlcts.reports.documents.wording import short
 from dmlcts.reports.summaries.once import Fault, elements_of, fault_shown
 
 _ORDER = (
-    "formula", "rounding", "casting", "special values", "scale and bias", "descriptions", "layout", "memory",
-    "aliasing", "state", "properties",
-)  # fmt: skip
+    "formula",
+    "rounding",
+    "casting",
+    "special values",
+    "scale and bias",
+    "descriptions",
+    "layout",
+    "memory",
+    "aliasing",
+    "state",
+    "properties",
+)
 _VALUES = frozenset(_ORDER[:5])
 _CONSEQUENCES = frozenset({"properties"})
 _SUPPORT = "descriptions"
@@ -269,9 +278,10 @@ def first_line(failure: Row) -> str:
     details, case = failure["details"], failure["case"] if isinstance(failure["case"], Mapping) else {}
     attributes = case.get("attributes")
     named = [
-        f"{name} {details[name]}" for name in (attributes if isinstance(attributes, Mapping) else ())
+        f"{name} {details[name]}"
+        for name in (attributes if isinstance(attributes, Mapping) else ())
         if details.get(name) not in (None, "none")
-    ]  # fmt: skip
+    ]
     place = " ".join(part for part in (short(failure["operator"]), _types(failure, case)) if part)
     if named:
         place = f"{place} with {', '.join(named)}"

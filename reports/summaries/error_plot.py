@@ -107,8 +107,9 @@ def error_drawing(row: Mapping[str, Any], title: str) -> Markup:
         row: a row of ``accuracy`` in the results, whose ``range`` is not empty.
         title: what the drawing shows, for those who cannot see it.
     """
-    known = sorted((_PLACES[sign, exponent], bucket) for sign, exponent, *bucket in row["range"]
-                   if (sign, exponent) in _PLACES)  # fmt: skip
+    known = sorted(
+        (_PLACES[sign, exponent], bucket) for sign, exponent, *bucket in row["range"] if (sign, exponent) in _PLACES
+    )
     places = [place for place, _ in known]
     errors = [bucket[1] for _, bucket in known]
     judged, strict = ([bucket[which] for _, bucket in known] for which in (2, 3))

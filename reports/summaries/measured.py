@@ -109,17 +109,26 @@ def losses(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str
             continue
         old, new = before["ulp"]["error"], after["ulp"]["error"]
         if new > old * NOTICED:
-            found.append({
-                "operator": operator, "data_type": after["data_type"], "types": types, "before": old, "after": new,
-                "at": operands(after, after["ulp"]),
-            })  # fmt: skip
+            found.append(
+                {
+                    "operator": operator,
+                    "data_type": after["data_type"],
+                    "types": types,
+                    "before": old,
+                    "after": new,
+                    "at": operands(after, after["ulp"]),
+                }
+            )
     return found
 
 
 def chosen(results: Mapping[str, Any], operators: Sequence[str], data_types: Sequence[str]) -> dict[str, Any]:
     """The results with the rows of some operators and data types alone; of all where none are named."""
-    kept = [row for row in results.get("accuracy", ())
-            if (not operators or row["operator"] in operators) and (not data_types or row["data_type"] in data_types)]
+    kept = [
+        row
+        for row in results.get("accuracy", ())
+        if (not operators or row["operator"] in operators) and (not data_types or row["data_type"] in data_types)
+    ]
     return {**results, "accuracy": kept}
 
 

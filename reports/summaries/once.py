@@ -85,10 +85,12 @@ def fault_of(failure: FailureRecord) -> Fault | None:
     """The fault that a record shows; ``None`` for those that stand for themselves."""
     if failure.outcome not in _FOLDED or not failure.clause or not failure.file:
         return None
-    return fault_shown({
-        name: getattr(failure, name)
-        for name in ("clause", "outcome", "title", "details", "deviation", "needs", "origin")
-    })
+    return fault_shown(
+        {
+            name: getattr(failure, name)
+            for name in ("clause", "outcome", "title", "details", "deviation", "needs", "origin")
+        }
+    )
 
 
 def _key(failure: FailureRecord) -> Key | None:

@@ -290,10 +290,15 @@ def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ent
     place = {entry.rule.id: order.get(entry.rule.id, len(order)) for entry in found}
     serious = (Outcome.PASS, Outcome.CHARACTERISED)  # these two are of one rank here: neither needs attention
     return tuple(
-        sorted(found, key=lambda entry: (
-            len(Outcome) if entry.outcome in serious else entry.outcome.rank, place[entry.rule.id], entry.rule.id,
-        ))
-    )  # fmt: skip
+        sorted(
+            found,
+            key=lambda entry: (
+                len(Outcome) if entry.outcome in serious else entry.outcome.rank,
+                place[entry.rule.id],
+                entry.rule.id,
+            ),
+        )
+    )
 
 
 def _failures(rows: Rows, told: Rows, rules: Mapping[str, Rule]) -> tuple[Failure, ...]:

@@ -89,8 +89,12 @@ def _ticks(data_type: DataType) -> list[tuple[float, str]]:
         mantissa = (infinity & -infinity).bit_length() - 1
         bias = (infinity >> mantissa) // 2
         half = (bias + 1) // 2
-        known = ((infinity, "∞"), ((bias + half) << mantissa, power(half)), (bias << mantissa, "1"),
-                 ((bias - half) << mantissa, power(-half)))  # fmt: skip
+        known = (
+            (infinity, "∞"),
+            ((bias + half) << mantissa, power(half)),
+            (bias << mantissa, "1"),
+            ((bias - half) << mantissa, power(-half)),
+        )
         up = [(0.5 + 0.5 * bits / infinity, label) for bits, label in known]
         return [(0.5, "0"), *up, *((1 - place, f"{_MINUS}{label}") for place, label in up)]
     if not data_type.is_signed:

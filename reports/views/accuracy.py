@@ -49,13 +49,18 @@ def cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
         lost, bounded = row["apart"].get("lost", 0), bounded_error(row)
         largest = error_text(worst["error"]) if worst else "none"
         yield [
-            short(operator), types,
-            largest + (f", {error_text(bounded)} where bounded" if bounded is not None else "")
+            short(operator),
+            types,
+            largest
+            + (f", {error_text(bounded)} where bounded" if bounded is not None else "")
             + (f", and {lost:,} lost" if lost else ""),
-            operands(row, worst) if worst else "", result(row, worst) if worst else "", *reach,
+            operands(row, worst) if worst else "",
+            result(row, worst) if worst else "",
+            *reach,
             error_text(row["absolute"]["error"]) if row["absolute"] else "none",
-            percent(share_within(row, 0.5)), f"{row['elements']:,}",
-        ]  # fmt: skip
+            percent(share_within(row, 0.5)),
+            f"{row['elements']:,}",
+        ]
 
 
 def remarks(results: Mapping[str, Any]) -> Iterator[str]:

@@ -156,8 +156,11 @@ def _put_before(whole: dict[str, Any], other: Mapping[str, Any], name: str) -> N
         if command["type"] == "dispatch":
             bound = {tensor: f"{name}.{resource}" for tensor, resource in command["bindings"].items()}
             commands.append(command | {"dispatchable": f"{name}.{command['dispatchable']}", "bindings": bound})
-    own = next(place for place, command in enumerate(whole["commands"])
-               if not command.get("dispatchable", "").startswith("before"))  # fmt: skip
+    own = next(
+        place
+        for place, command in enumerate(whole["commands"])
+        if not command.get("dispatchable", "").startswith("before")
+    )
     whole["commands"][own:own] = commands
 
 
@@ -215,9 +218,7 @@ def _values(case: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return values if "format" in case else {"InputTensor": values}
 
 
-def _share(
-    bindings: dict[str, str], resources: dict[str, Any], inputs: list[str], tensors: Mapping[str, Any]
-) -> None:  # fmt: skip
+def _share(bindings: dict[str, str], resources: dict[str, Any], inputs: list[str], tensors: Mapping[str, Any]) -> None:
     """Bind inputs with equal descriptions to the first one's resource."""
     for name in inputs:
         first = next(one for one in inputs if tensors[one] == tensors[name])

@@ -203,11 +203,12 @@ def _plots(failures: Iterable[Failure]) -> list[tuple[str, str, Markup]]:
     drawn = []
     for name, lanes in failing_inputs(failures).items():
         told = [
-            Lane(str(visible(f"{lane} ({many(len(buckets), 'input')})")), tuple(
-                Bucket(one.first, one.last, one.wrong, one.judged, str(visible(one.label))) for one in buckets
-            ))
+            Lane(
+                str(visible(f"{lane} ({many(len(buckets), 'input')})")),
+                tuple(Bucket(one.first, one.last, one.wrong, one.judged, str(visible(one.label))) for one in buckets),
+            )
             for lane, buckets in lanes.items()
-        ]  # fmt: skip
+        ]
         title = f"{name}: where wrong inputs lie. " + "; ".join(lane.title for lane in told)
         operators = sorted({one.document["operator"] for one in failures if one.document["data_type"] == name})
         drawn.append((name, " ".join(operators), drawing(DataType[name], told, title)))

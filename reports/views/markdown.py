@@ -141,10 +141,9 @@ def _broken(view: Overview) -> Iterator[str]:
     yield "### Broken clauses"
     yield ""
     rows = [
-        [cell(entry.rule.id), _ended(entry), cell(entry.where),
-         cell(entry.rule.quotation or entry.rule.text)]
+        [cell(entry.rule.id), _ended(entry), cell(entry.where), cell(entry.rule.quotation or entry.rule.text)]
         for entry in broken[:MOST_CLAUSES]
-    ]  # fmt: skip
+    ]
     yield from table(["clause", "outcome", "where", "what it says"], rows)
     if len(broken) > MOST_CLAUSES:
         yield ""
@@ -203,10 +202,15 @@ def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
     yield "### Waivers"
     yield ""
     rows = [
-        [cell(one.clause), cell(places(one.waived, tables) if one.waived else "nothing: remove it"), cell(one.reason),
-         cell(one.issue), one.expires]
+        [
+            cell(one.clause),
+            cell(places(one.waived, tables) if one.waived else "nothing: remove it"),
+            cell(one.reason),
+            cell(one.issue),
+            one.expires,
+        ]
         for one in told
-    ]  # fmt: skip
+    ]
     yield from table(["clause", "waives", "because", "issue", "until"], rows)
 
 

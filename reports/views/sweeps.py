@@ -56,11 +56,15 @@ def page(record: Mapping[str, Any]) -> str:
     device = record["device"]
     library = " ".join(filter(None, (device["library"], device["version"])))
     identity = [
-        ("backend", record["backend"]), ("adapter", device["adapter"]), ("driver", device["driver"]),
-        ("library", library), ("judged at feature level", record["feature_level"]),
+        ("backend", record["backend"]),
+        ("adapter", device["adapter"]),
+        ("driver", device["driver"]),
+        ("library", library),
+        ("judged at feature level", record["feature_level"]),
         ("profile", record["profile"] + (", strict IEEE 754" if record["strict"] else "")),
-        ("seed", str(record["seed"])), ("suite", f"dmlcts {record['suite']['version']}"),
-    ]  # fmt: skip
+        ("seed", str(record["seed"])),
+        ("suite", f"dmlcts {record['suite']['version']}"),
+    ]
     rendered = (
         environment()
         .get_template("sweep.html")

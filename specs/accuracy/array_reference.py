@@ -33,9 +33,12 @@ class Real(NamedTuple):
 
 
 _WHOLE: Mapping[str, Callable[[Any], Any]] = {
-    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round_half_even": np.rint,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round_half_even": np.rint,
     "round_half_away": round_half_away,
-}  # fmt: skip
+}
 _MODULI: Mapping[str, Callable[[Any, Any], Any]] = {"modulus_truncate": np.fmod, "modulus_floor": np.mod}
 
 

@@ -21,8 +21,10 @@ from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.tables.law import Law
 
 FORMATS: Mapping[DataType, Format] = {
-    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
-}  # fmt: skip
+    DataType.FLOAT16: BINARY16,
+    DataType.FLOAT32: BINARY32,
+    DataType.FLOAT64: BINARY64,
+}
 
 _AT_CORNERS = frozenset({"add", "subtract", "multiply", "neg"})
 """Functions besides the monotone ones whose extremes over enclosures lie at the enclosures' ends."""
@@ -50,8 +52,11 @@ class Reference:
         self.output = operator.output.data_type
         self._expression = law.expression_for(operator)
         self._numbers = attribute_numbers(law, operator)
-        self._types = {row.type: operator.tensors[name].data_type
-                       for name, row in law.table.tensors.items() if name in operator.tensors}  # fmt: skip
+        self._types = {
+            row.type: operator.tensors[name].data_type
+            for name, row in law.table.tensors.items()
+            if name in operator.tensors
+        }
 
 
 class ExactReference(Reference):

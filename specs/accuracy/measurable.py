@@ -12,11 +12,31 @@ from dmlcts.specs.tables.law import Law
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "modulus_truncate", "modulus_floor"})
 """Functions that round, though every real result of theirs is a fraction; those with a real meaning round as well."""
 
-_FOLLOWED = frozenset({
-    "min", "max", "abs", "neg", "floor", "ceil", "trunc", "round_half_even", "round_half_away", "equal", "not_equal",
-    "less", "less_equal", "greater", "greater_equal", "is_nan", "logical_and", "logical_or", "logical_xor",
-    "logical_not", "select",
-})  # fmt: skip
+_FOLLOWED = frozenset(
+    {
+        "min",
+        "max",
+        "abs",
+        "neg",
+        "floor",
+        "ceil",
+        "trunc",
+        "round_half_even",
+        "round_half_away",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "is_nan",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "select",
+    }
+)
 """Functions that the references follow and that round nothing."""
 
 

@@ -44,8 +44,10 @@ class Around:
         if tolerance is not None and not tolerance.neighbours:
             error = max(error, _ROUNDED)
         if error:
-            low, high = (np.where(np.isfinite(end), end + sign * np.abs(end) * error, end)
-                         for end, sign in ((low, -1), (high, 1)))  # fmt: skip
+            low, high = (
+                np.where(np.isfinite(end), end + sign * np.abs(end) * error, end)
+                for end, sign in ((low, -1), (high, 1))
+            )
         return low, high
 
     def span(self, tolerance: Tolerance | None, *, strict: bool) -> tuple[Array, Array]:
@@ -86,8 +88,10 @@ class Around:
     @property
     def _arguments(self) -> list[Mapping[str, Array]]:
         """The lower and the upper ends of the arguments, as bounds call them."""
-        return [dict(zip(ARGUMENTS, given, strict=False))
-                for given in ([one.low for one in self.operands], [one.high for one in self.operands])]  # fmt: skip
+        return [
+            dict(zip(ARGUMENTS, given, strict=False))
+            for given in ([one.low for one in self.operands], [one.high for one in self.operands])
+        ]
 
     def _tolerated(self, tolerance: Tolerance, real: tuple[Array, Array], *, strict: bool) -> tuple[Array, Array]:
         """The least and the greatest number within a tolerance of real results, which lie between ``real``.
@@ -109,8 +113,9 @@ class Around:
         most = np.where(np.isinf(high), high, add_to_odd(high, above))
         inner = rounding.inward(least, most, self.kind)
         if tolerance.factor is not None:  # what is multiplied keeps its sign
-            inner = np.where(signed[0] >= 0, np.fmax(inner[0], 0.0), inner[0]), np.where(
-                signed[1] <= 0, np.fmin(inner[1], -0.0), inner[1]
+            inner = (
+                np.where(signed[0] >= 0, np.fmax(inner[0], 0.0), inner[0]),
+                np.where(signed[1] <= 0, np.fmin(inner[1], -0.0), inner[1]),
             )
         near = signed if self.function.arrays.error else middle  # FLOAT64 shows which results the type holds
         next_down, next_up = (rounding.nearest,) * 2 if strict else (rounding.down, rounding.up)

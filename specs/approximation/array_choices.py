@@ -54,9 +54,11 @@ def either(found: list[Held]) -> Held:
 def where(there: Mask, one: Interval, other: Interval) -> Interval:
     """An interval at some elements, and at the others another one."""
     return Interval(
-        np.where(there, one.low, other.low), np.where(there, one.high, other.high),
-        np.where(there, one.nan, other.nan), np.where(there, one.open, other.open),
-    )  # fmt: skip
+        np.where(there, one.low, other.low),
+        np.where(there, one.high, other.high),
+        np.where(there, one.nan, other.nan),
+        np.where(there, one.open, other.open),
+    )
 
 
 def chosen(truths: Held, then: list[Interval], otherwise: list[Interval]) -> list[Interval]:

@@ -64,12 +64,18 @@ def multiplied(
     if amount is None:
         return real
     low, high = (
-        max(Fraction(amount) if isinstance(amount, float) else
-            _number(amount, {**names, "t": end}, bits, outer=outer) or Fraction(1) for names in arguments)
+        max(
+            Fraction(amount)
+            if isinstance(amount, float)
+            else _number(amount, {**names, "t": end}, bits, outer=outer) or Fraction(1)
+            for names in arguments
+        )
         for end in real
-    )  # fmt: skip
-    return Span(_times(real.low, low if real.low.negative else 1 / low),
-                _times(real.high, 1 / high if real.high.negative else high))  # fmt: skip
+    )
+    return Span(
+        _times(real.low, low if real.low.negative else 1 / low),
+        _times(real.high, 1 / high if real.high.negative else high),
+    )
 
 
 def _times(number: Datum, factor: Fraction) -> Datum:
@@ -86,12 +92,24 @@ def _context(bits: int) -> Any:
 
 
 _OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "neg": operator.neg, "abs": abs, "min": min, "max": max,
-    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
-    "equal": operator.eq, "not_equal": operator.ne,
-    "logical_and": lambda a, b: a and b, "logical_or": lambda a, b: a or b, "logical_not": operator.not_,
-}  # fmt: skip
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": lambda a, b: a and b,
+    "logical_or": lambda a, b: a or b,
+    "logical_not": operator.not_,
+}
 
 
 _KNOWN: Mapping[str, tuple[int, ...]] = {"log": (0, 1), "exp": (0,)}

@@ -54,8 +54,10 @@ def real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
     if len(there) < len(every):
         return OPEN if there else None
     lows, highs = zip(*there, strict=True)
-    return (Span(min(lows, key=by_value), max(highs, key=by_value)),
-            Span(min(highs, key=by_value), max(lows, key=by_value)))  # fmt: skip
+    return (
+        Span(min(lows, key=by_value), max(highs, key=by_value)),
+        Span(min(highs, key=by_value), max(lows, key=by_value)),
+    )
 
 
 def _loses_zero(one: Span, other: Span) -> bool:

@@ -42,8 +42,10 @@ from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.tables.formula_types import Typed, met
 
 _FORMATS: Mapping[DataType, Format] = {
-    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
-}  # fmt: skip
+    DataType.FLOAT16: BINARY16,
+    DataType.FLOAT32: BINARY32,
+    DataType.FLOAT64: BINARY64,
+}
 _OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")
 _ZERO = Datum(False, Fraction(0))
 _WHOLE = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
@@ -84,8 +86,9 @@ class ApproximateOracle(DescribedResults):
         return _FORMATS[self.output].round(datum)
 
     def _of_reading(self, reading: Reading, elements: Mapping[str, int]) -> set[Any]:
-        values = {name: self._input(name, member, elements, reading)
-                  for name, member in self.table.formula_names.items()}  # fmt: skip
+        values = {
+            name: self._input(name, member, elements, reading) for name, member in self.table.formula_names.items()
+        }
         if reading.where is None:
             return self._of_values(reading, values)
         found: set[Any] = set()
@@ -105,9 +108,14 @@ class ApproximateOracle(DescribedResults):
         if result.kind is self.output or not self.output.is_floating:
             return set(result.members)
         form = _FORMATS[self.output]
-        return {one if one is None or one is OPEN else
-                Span(nearest(one.low, form), nearest(one.high, form)) if self.strict else
-                Span(down(one.low, form), up(one.high, form)) for one in result.members}  # fmt: skip
+        return {
+            one
+            if one is None or one is OPEN
+            else Span(nearest(one.low, form), nearest(one.high, form))
+            if self.strict
+            else Span(down(one.low, form), up(one.high, form))
+            for one in result.members
+        }
 
     @property
     def _numbers(self) -> dict[str, Datum]:
@@ -245,9 +253,10 @@ class _Steps:
         form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
         return kind, [
             frozenset(point(nearest(one.low, form)) for one in value.members)
-            if value.kind == "constant" and form is not None else value.members
+            if value.kind == "constant" and form is not None
+            else value.members
             for value in values
-        ]  # fmt: skip
+        ]
 
     def _held(self, comparison: str, values: list[_Value]) -> set[bool]:
         """What a comparison may give."""
@@ -338,9 +347,15 @@ class _Steps:
 
 
 def _permitted(
-    form: Format, tolerance: Tolerance | None, real: Span, operands: tuple[Span, ...], *, strict: bool, bits: int,
+    form: Format,
+    tolerance: Tolerance | None,
+    real: Span,
+    operands: tuple[Span, ...],
+    *,
+    strict: bool,
+    bits: int,
     outer: bool,
-) -> Span:  # fmt: skip
+) -> Span:
     """Every number that a rule permits around real results; of no rule those that one rounding gives."""
     if tolerance is None:
         return Span(nearest(real.low, form), nearest(real.high, form))
@@ -384,7 +399,8 @@ def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:
     one = Fraction(1)
     base, exponent = operands
     known = (base is not None and base.low.value == base.high.value == one) or (
-        exponent is not None and exponent.low.value == exponent.high.value == 0)  # fmt: skip
+        exponent is not None and exponent.low.value == exponent.high.value == 0
+    )
     return {point(Datum(False, one))} if known else set()
 
 

@@ -124,8 +124,15 @@ class ApproximateVectorOracle(DescribedResults):
                 results = self._of_values(
                     reading, {name: replace(value, alternatives=[one]) for (name, value), one in alone}
                 )
-                found += [Interval(np.where(there, one.low, np.nan), np.where(there, one.high, np.nan),
-                                   one.nan & there, one.open & there) for one in results]  # fmt: skip
+                found += [
+                    Interval(
+                        np.where(there, one.low, np.nan),
+                        np.where(there, one.high, np.nan),
+                        one.nan & there,
+                        one.open & there,
+                    )
+                    for one in results
+                ]
         return found
 
     def _of_values(self, reading: Reading, values: Mapping[str, _Value]) -> list[Interval]:
@@ -219,8 +226,9 @@ class _Steps:
                 own = self.oracle.types[target]
                 return self.cast(self.evaluate(argument, inputs), self.reading.computing(own))
             case Call("select", (Call(name, sides), one, other)) if name in array_choices.ORDERED:
-                return self.chosen(name, *([self.evaluate(part, inputs) for part in parts]
-                                           for parts in (sides, (one, other))))  # fmt: skip
+                return self.chosen(
+                    name, *([self.evaluate(part, inputs) for part in parts] for parts in (sides, (one, other)))
+                )
             case Call(name, arguments) if name != "select":
                 return self.applied(FUNCTIONS[name], [self.evaluate(argument, inputs) for argument in arguments])
         raise FormulaError(f"{expression} is not evaluated over intervals", "write it without a choice")
@@ -280,8 +288,11 @@ class _Steps:
     def applied(self, function: Function, values: list[_Value]) -> _Value:
         kind = met(function, [value.kind for value in values])
         constants = [self._constant(value, kind) for value in values]
-        found = [result for operands in itertools.product(*(value.alternatives for value in constants))
-                 for result in self._of(function, kind, operands)]  # fmt: skip
+        found = [
+            result
+            for operands in itertools.product(*(value.alternatives for value in constants))
+            for result in self._of(function, kind, operands)
+        ]
         return _Value(kind, distinct(found))
 
     def _constant(self, value: _Value, kind: Typed) -> _Value:
@@ -290,8 +301,9 @@ class _Steps:
         return _Value(kind, [Interval.at(rounding.nearest(one.low, kind)) for one in value.alternatives])
 
     def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
-        nan, opened = (reduce(np.logical_or, masks) for masks in zip(*((one.nan, one.open) for one in operands),
-                                                                      strict=True))  # fmt: skip
+        nan, opened = (
+            reduce(np.logical_or, masks) for masks in zip(*((one.nan, one.open) for one in operands), strict=True)
+        )
         low, high = ends(function, operands)
         lost = np.isnan(low) | np.isnan(high)
         given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])
@@ -344,8 +356,9 @@ class _Steps:
             low, high = np.minimum(low, least), np.maximum(high, most)  # tiny before or after what the rule permits
             tiny = (low < _SMALLEST_NORMAL) & (high > -_SMALLEST_NORMAL) & ~((low == 0) & (high == 0))
             if tiny.any():
-                found += [replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high))
-                          for one in found]  # fmt: skip
+                found += [
+                    replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high)) for one in found
+                ]
         return found
 
 

@@ -67,8 +67,11 @@ def finite_and_infinite(one: Interval, kind: DataType) -> list[Interval]:
     if not partly.any():
         return [one]
     greatest = float(np.finfo(kind.numpy).max)
-    finite = replace(one, low=np.where(partly, np.maximum(one.low, -greatest), one.low),
-                     high=np.where(partly, np.minimum(one.high, greatest), one.high))  # fmt: skip
+    finite = replace(
+        one,
+        low=np.where(partly, np.maximum(one.low, -greatest), one.low),
+        high=np.where(partly, np.minimum(one.high, greatest), one.high),
+    )
     beyond = np.where(np.isinf(one.low), one.low, one.high)
     infinite = replace(one, low=np.where(partly, beyond, one.low), high=np.where(partly, beyond, one.high))
     return [finite, infinite]
@@ -127,18 +130,20 @@ def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Arr
         case "neg":
             return -operands[0].high, -operands[0].low
         case "multiply" | "divide":
-            every = [np.asarray(meaning(a, b)) for a in (operands[0].low, operands[0].high)
-                     for b in (operands[1].low, operands[1].high)]  # fmt: skip
+            every = [
+                np.asarray(meaning(a, b))
+                for a in (operands[0].low, operands[0].high)
+                for b in (operands[1].low, operands[1].high)
+            ]
             low, high = np.minimum.reduce(every), np.maximum.reduce(every)
             partly = np.isnan(low) & ~np.logical_and.reduce([np.isnan(one) for one in every])
             if function.name == "multiply":  # a zero inside of one, and the other infinite: NaN, which is at no corner
                 partly = partly | _loses_zero(*operands) | _loses_zero(*operands[::-1])
             if function.name == "divide":  # a divisor that may be zero among others leaves everything open
-                partly = partly | ((operands[1].low <= 0) & (operands[1].high >= 0)
-                                   & (operands[1].low != operands[1].high))  # fmt: skip
+                partly = partly | (
+                    (operands[1].low <= 0) & (operands[1].high >= 0) & (operands[1].low != operands[1].high)
+                )
             return np.where(partly, -np.inf, low), np.where(partly, np.nan, high)
     if not function.monotone:
         raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-    return tuple(
-        np.asarray(meaning(*(getattr(one, end) for one in operands))) for end in ("low", "high")
-    )  # type: ignore[return-value] # two of them
+    return tuple(np.asarray(meaning(*(getattr(one, end) for one in operands))) for end in ("low", "high"))  # type: ignore[return-value] # two of them

@@ -21,9 +21,7 @@ from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
 from dmlcts.specs.oracle.exact_floating_scale_bias import FloatingScaleBias
 from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 
-_FORMATS: dict[DataType, Format] = {
-    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
-}  # fmt: skip
+_FORMATS: dict[DataType, Format] = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
 
 
 class Scaling:

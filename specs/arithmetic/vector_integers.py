@@ -85,10 +85,12 @@ class Whole:
     def saturated(self, dtype: np.dtype[Any], limits: Any = None) -> Array:
         """The nearest limit of the type where k lies outside it; with ``limits``, of another type, then wrapped."""
         limits = np.iinfo(dtype) if limits is None else limits
-        least, most = (np.array(int(limit) & (1 << 64) - 1, np.uint64).astype(dtype)
-                       for limit in (limits.min, limits.max))  # fmt: skip
-        return np.where(self.above(int(limits.max)), most,
-                        np.where(self.below(int(limits.min)), least, self.wrapped(dtype)))  # fmt: skip
+        least, most = (
+            np.array(int(limit) & (1 << 64) - 1, np.uint64).astype(dtype) for limit in (limits.min, limits.max)
+        )
+        return np.where(
+            self.above(int(limits.max)), most, np.where(self.below(int(limits.min)), least, self.wrapped(dtype))
+        )
 
     def stored(self, dtype: np.dtype[Any], infinite: NDArray[np.bool_] | None = None) -> Alternatives:
         """Every way in which the pages let k be brought into the type: as it is, saturated, or wrapped.

@@ -46,8 +46,11 @@ def fused_faults(
     operators: Iterable[tuple[Document, OperatorTable]], tables: Sequence[tuple[Document, ActivationsTable]]
 ) -> Iterator[Fault]:
     """What is wrong with activations and the operators that take one, together."""
-    known = {one.operator: (document, ("activations", index), one)
-             for document, table in tables for index, one in enumerate(table.activations)}  # fmt: skip
+    known = {
+        one.operator: (document, ("activations", index), one)
+        for document, table in tables
+        for index, one in enumerate(table.activations)
+    }
     for document, table in operators:
         attribute = fused_attribute(table)
         if attribute is None:
@@ -70,9 +73,7 @@ def fused_faults(
             yield from _formula_faults(written, path, table, activation)
 
 
-def _formula_faults(
-    document: Document, path: KeyPath, table: OperatorTable, activation: Activation
-) -> Iterator[Fault]:
+def _formula_faults(document: Document, path: KeyPath, table: OperatorTable, activation: Activation) -> Iterator[Fault]:
     """An activation's numbers and formulas where it is fused to an operator."""
     taken = [*table.formula_names, *(item.name for item in table.attributes)]
     for index, name in enumerate(activation.numbers):

@@ -26,8 +26,9 @@ def factor_faults(loaded: Loaded[FactorsTable]) -> Iterator[Fault]:
             yield document.fault(path, cause, "list its levels, or say where they come from")
         for item, level in enumerate(factor.levels):
             if level.counts is not None and not 1 <= level.counts[0] <= level.counts[1]:
-                yield document.fault((*path, "levels", item, "counts"), "the numbers are in no order",
-                                     "write the least and the greatest")  # fmt: skip
+                yield document.fault(
+                    (*path, "levels", item, "counts"), "the numbers are in no order", "write the least and the greatest"
+                )
     for index, constraint in enumerate(table.constraints):
         path = ("constraints", index)
         if bool(constraint.when and constraint.never) == (constraint.holds is not None):

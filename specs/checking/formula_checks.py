@@ -31,9 +31,7 @@ def formula_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             yield from faults_of(document, path, functools.partial(multiply_add, attribute.formula))
 
 
-def _checked(
-    table: OperatorTable, names: Sequence[str], enumerations: Mapping[str, Sequence[str]]
-) -> None:
+def _checked(table: OperatorTable, names: Sequence[str], enumerations: Mapping[str, Sequence[str]]) -> None:
     """Parse the formula, and see that it gives the output's type on every signature.
 
     Raises:
@@ -109,8 +107,9 @@ def permitted_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         if permitted.where is not None:
             yield from faults_of(document, (*path, "where"), functools.partial(parse, permitted.where, names))
         if permitted.source not in sources:
-            yield document.fault((*path, "source"), f"undefined source {permitted.source!r}",
-                                 closest(permitted.source, sources))  # fmt: skip
+            yield document.fault(
+                (*path, "source"), f"undefined source {permitted.source!r}", closest(permitted.source, sources)
+            )
 
 
 def _checked_way(table: OperatorTable, permitted: PermittedFormula) -> None:

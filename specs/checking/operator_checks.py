@@ -107,8 +107,13 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     yield from repeated(document, ("struct",), fields, "field", "name")
     yield from repeated(document, ("attributes",), [item.name for item in table.attributes], "attribute", "name")
     # Which members an attribute of each type needs, and which it may not have.
-    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators", "DML_SCALAR_UNION": "data_type",
-             "DML_TENSOR_DATA_TYPE": "same_as"}  # fmt: skip
+    needs = {
+        "FLOAT": "cast",
+        "DML_SCALE_BIAS": "formula",
+        "ENUM": "enumerators",
+        "DML_SCALAR_UNION": "data_type",
+        "DML_TENSOR_DATA_TYPE": "same_as",
+    }
     kinds = [item.name for item in table.attributes if item.type == "DML_TENSOR_DATA_TYPE"]
     for index, attribute in enumerate(table.attributes):
         path: KeyPath = ("attributes", index)
@@ -204,8 +209,9 @@ def _level_faults(loaded: Loaded[OperatorTable], path: KeyPath, support: Support
             where = (*path, "together", index, variable)
             known = support.types.get(variable, ())
             if variable not in support.types:
-                yield document.fault(where, f"no tensor has the type {variable}", closest(variable, support.types),
-                                     at_key=True)  # fmt: skip
+                yield document.fault(
+                    where, f"no tensor has the type {variable}", closest(variable, support.types), at_key=True
+                )
             elif name not in known:
                 yield document.fault(where, f"{variable} is never {name} at this level", closest(name, known))
 

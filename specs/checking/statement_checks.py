@@ -18,8 +18,14 @@ def statement_faults(document: Document, table: OperatorTable) -> Iterator[Fault
     """What is wrong with the statements of one table, but for the operators that relations name."""
     for index, clause in enumerate(table.clauses):
         path: KeyPath = ("clauses", index)
-        belongs = {"where": ("silent", "relation"), "point": ("silent",), "behaviours": ("silent",),
-                   "accepted": ("silent",), "strict": ("silent",), "holds": ("relation",)}  # fmt: skip
+        belongs = {
+            "where": ("silent", "relation"),
+            "point": ("silent",),
+            "behaviours": ("silent",),
+            "accepted": ("silent",),
+            "strict": ("silent",),
+            "holds": ("relation",),
+        }
         for member, checks in belongs.items():
             if getattr(clause, member) and clause.check not in checks:
                 cause = f"the clause {clause.id} has `{member}`, which {clause.check!r} does not look at"
@@ -47,8 +53,9 @@ def _silent_faults(document: Document, path: KeyPath, table: OperatorTable, clau
     elif clause.obligation == "unspecified" and not clause.behaviours:
         yield document.fault(path, f"the silent point {clause.id} names no behaviour", "add `behaviours:`")
     for member, names, known in (
-        ("accepted", clause.accepted, tuple(clause.behaviours)), ("strict", clause.strict, clause.accepted)
-    ):  # fmt: skip
+        ("accepted", clause.accepted, tuple(clause.behaviours)),
+        ("strict", clause.strict, clause.accepted),
+    ):
         for item, name in enumerate(names):
             if name not in known:
                 cause = f"{name!r} is none of the {'behaviours' if member == 'accepted' else 'accepted ones'}"
@@ -100,9 +107,10 @@ def relation_faults(tables: Iterable[tuple[Document, OperatorTable]]) -> Iterato
                 if clause.check == "relation" and text is not None:
                     path: KeyPath = ("clauses", index, member)
                     yield from faults_of(
-                        document, path,
+                        document,
+                        path,
                         lambda table=table, clause=clause, member=member: _related(by_name, table, clause, member),  # type: ignore[misc]  # as above
-                    )  # fmt: skip
+                    )
 
 
 def _related(tables: Mapping[str, OperatorTable], table: OperatorTable, clause: Clause, member: str) -> None:

@@ -72,8 +72,9 @@ def notes(page: Page, table: OperatorTable, known: KnownSentences | None = None)
         listed = [one for one in unquoted(page, table) if known is None or digest(one.text) in known]
         said += [f"line {one.line}: no clause quotes this sentence{state}: {shortened(one.text)!r}" for one in listed]
         return tuple(said)
-    quotations = {clause.quotation.words for clause in table.clauses
-                  if clause.quotation and clause.quotation.source == "page"}  # fmt: skip
+    quotations = {
+        clause.quotation.words for clause in table.clauses if clause.quotation and clause.quotation.source == "page"
+    }
     unchecked = [f"the table's {len(quotations)} quotations"]
     if "Sizes" in table.in_common and "Sizes" not in in_common(page)[1]:
         unchecked.append("whether Sizes must agree")

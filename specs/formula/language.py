@@ -28,14 +28,27 @@ ARITIES: Mapping[str, int] = {**{name: len(function.takes) for name, function in
 """How many arguments each function of values takes; ``select(condition, a, b)`` gives one of two."""
 
 _OPERATORS: Mapping[type[ast.AST], str] = {
-    ast.Add: SYMBOLS["+"], ast.Sub: SYMBOLS["-"], ast.Mult: SYMBOLS["*"], ast.Div: SYMBOLS["/"],
-    ast.Eq: SYMBOLS["=="], ast.NotEq: SYMBOLS["!="], ast.Lt: SYMBOLS["<"], ast.LtE: SYMBOLS["<="],
-    ast.Gt: SYMBOLS[">"], ast.GtE: SYMBOLS[">="], ast.And: "logical_and", ast.Or: "logical_or",
-    ast.Not: "logical_not", ast.USub: "neg",
-}  # fmt: skip
+    ast.Add: SYMBOLS["+"],
+    ast.Sub: SYMBOLS["-"],
+    ast.Mult: SYMBOLS["*"],
+    ast.Div: SYMBOLS["/"],
+    ast.Eq: SYMBOLS["=="],
+    ast.NotEq: SYMBOLS["!="],
+    ast.Lt: SYMBOLS["<"],
+    ast.LtE: SYMBOLS["<="],
+    ast.Gt: SYMBOLS[">"],
+    ast.GtE: SYMBOLS[">="],
+    ast.And: "logical_and",
+    ast.Or: "logical_or",
+    ast.Not: "logical_not",
+    ast.USub: "neg",
+}
 _STATED: Mapping[str, str] = {
-    "wrap": "wrap(T, a)", "saturate": "saturate(T, a)", "outside": "outside(T, a)", "width": "width(T)"
-}  # fmt: skip
+    "wrap": "wrap(T, a)",
+    "saturate": "saturate(T, a)",
+    "outside": "outside(T, a)",
+    "width": "width(T)",
+}
 _DEPTH = 32
 _LONGEST = 2000
 _SHOWN = 40
@@ -199,7 +212,9 @@ class _Parser:
                 for other in others:
                     joined = Call(_OPERATORS[type(operator)], (joined, self.argument(other, depth, "truth")))
                 return joined
-            case ast.Call(func=ast.Name(id="cast" | "between" as name), args=[ast.Name(id=target), argument], keywords=[]):  # noqa: E501
+            case ast.Call(
+                func=ast.Name(id="cast" | "between" as name), args=[ast.Name(id=target), argument], keywords=[]
+            ):
                 return Cast(self.type(node, target), self.expression(argument, depth + 1), name == "between")
             case ast.Call(func=ast.Name(id="lowest" | "highest" as name), args=[ast.Name(id=target)], keywords=[]):
                 return Limit(name, self.type(node, target))
@@ -230,11 +245,13 @@ class _Parser:
 
     def call(self, node: ast.expr, function: str, arguments: list[ast.expr], depth: int) -> Call:
         if function not in ARITIES:
-            raise self.fail(node, f"undefined function {function!r} in the formula",
-                            f"use one of {', '.join((*ARITIES, 'cast', 'lowest', 'highest'))}")  # fmt: skip
+            raise self.fail(
+                node,
+                f"undefined function {function!r} in the formula",
+                f"use one of {', '.join((*ARITIES, 'cast', 'lowest', 'highest'))}",
+            )
         if len(arguments) != ARITIES[function]:
-            raise self.fail(node, f"{function} is given {len(arguments)} arguments",
-                            f"give it {ARITIES[function]}")  # fmt: skip
+            raise self.fail(node, f"{function} is given {len(arguments)} arguments", f"give it {ARITIES[function]}")
         return self.applied(function, arguments, depth)
 
     def stated(self, node: ast.expr, name: str, arguments: list[ast.expr], depth: int) -> Expression:
@@ -260,8 +277,9 @@ class _Parser:
             chosen = self.expression(one, depth + 1)
             return Call(function, (given, chosen, self.argument(other, depth, kind_of(chosen))))
         takes = FUNCTIONS[function].takes
-        return Call(function, tuple(self.argument(one, depth, kind)
-                                    for one, kind in zip(arguments, takes, strict=True)))  # fmt: skip
+        return Call(
+            function, tuple(self.argument(one, depth, kind) for one, kind in zip(arguments, takes, strict=True))
+        )
 
     def argument(self, node: ast.expr, depth: int, wanted: Kind) -> Expression:
         """An argument, which must be a number, or a truth value, as ``wanted`` says."""
@@ -269,10 +287,14 @@ class _Parser:
         if kind_of(found) == wanted:
             return found
         if wanted == "truth":
-            raise self.fail(node, f"{self.written(node)} is a number where a truth value belongs",
-                            "compare it, as in x != 0")  # fmt: skip
-        raise self.fail(node, f"{self.written(node)} is a truth value where a number belongs",
-                        "cast it to a type, or choose by it, as in 1 if x > 0 else 0")  # fmt: skip
+            raise self.fail(
+                node, f"{self.written(node)} is a number where a truth value belongs", "compare it, as in x != 0"
+            )
+        raise self.fail(
+            node,
+            f"{self.written(node)} is a truth value where a number belongs",
+            "cast it to a type, or choose by it, as in 1 if x > 0 else 0",
+        )
 
     def choice(self, node: ast.IfExp, depth: int) -> Expression:
         match node.test:
@@ -286,8 +308,11 @@ class _Parser:
             known = ", ".join(self.enumerations) or "none: the operator has no enumeration"
             raise self.fail(node.test, f"undefined enumeration {attribute!r} in the formula", f"use one of {known}")
         if enumerator not in self.enumerations[attribute]:
-            raise self.fail(node.test, f"{attribute} has no enumerator {enumerator!r}",
-                            f"use one of {', '.join(self.enumerations[attribute])}")  # fmt: skip
+            raise self.fail(
+                node.test,
+                f"{attribute} has no enumerator {enumerator!r}",
+                f"use one of {', '.join(self.enumerations[attribute])}",
+            )
         return Choice(
             attribute,
             enumerator,
@@ -318,9 +343,12 @@ def parse(
             whatever the text.
     """
     return _parsed(
-        text, tuple(names), tuple((name, tuple(known)) for name, known in (enumerations or {}).items()), tuple(types),
+        text,
+        tuple(names),
+        tuple((name, tuple(known)) for name, known in (enumerations or {}).items()),
+        tuple(types),
         None if operators is None else tuple(operators.items()),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=4096)  # a statement is parsed again for every description that it is about
@@ -359,8 +387,10 @@ def multiply_add(text: str) -> MultiplyAdd:
             return MultiplyAdd((a, b), c)
         case Call("add", (Name(c), Call("multiply", (Name(a), Name(b))))) if {a, b, c} == {"x", "scale", "bias"}:
             return MultiplyAdd((a, b), c)
-    raise FormulaError(f"{_shown(text)} is not what the suite can compute of x, scale and bias",
-                       "write the product of two of them plus the third, as in x * scale + bias")  # fmt: skip
+    raise FormulaError(
+        f"{_shown(text)} is not what the suite can compute of x, scale and bias",
+        "write the product of two of them plus the third, as in x * scale + bias",
+    )
 
 
 def _shown(value: object) -> str:

@@ -300,26 +300,31 @@ def _ordered(a: Datum) -> tuple[Any, bool]:
     return a.value, not a.negative
 
 
-MIN = Exact(floating=Arithmetic.minimum, integers=lambda _, a, b: min(a, b),
-            real=_real(lambda a, b: min(a, b, key=_ordered)))  # fmt: skip
-MAX = Exact(floating=Arithmetic.maximum, integers=lambda _, a, b: max(a, b),
-            real=_real(lambda a, b: max(a, b, key=_ordered)))  # fmt: skip
-ABS = Exact(floating=Arithmetic.absolute, integers=lambda _, a: abs(a),
-            real=_real(lambda a: Datum(False, abs(a.value))))  # fmt: skip
+MIN = Exact(
+    floating=Arithmetic.minimum, integers=lambda _, a, b: min(a, b), real=_real(lambda a, b: min(a, b, key=_ordered))
+)
+MAX = Exact(
+    floating=Arithmetic.maximum, integers=lambda _, a, b: max(a, b), real=_real(lambda a, b: max(a, b, key=_ordered))
+)
+ABS = Exact(
+    floating=Arithmetic.absolute, integers=lambda _, a: abs(a), real=_real(lambda a: Datum(False, abs(a.value)))
+)
 NEG = Exact(floating=Arithmetic.negate, integers=lambda _, a: -a, real=_real(negated))
 ADD = Exact(floating=Arithmetic.add, integers=lambda _, a, b: a + b, real=_real(sum_of))
-SUBTRACT = Exact(floating=Arithmetic.subtract, integers=lambda _, a, b: a - b,
-                 real=_real(lambda a, b: sum_of(a, negated(b))))  # fmt: skip
+SUBTRACT = Exact(
+    floating=Arithmetic.subtract, integers=lambda _, a, b: a - b, real=_real(lambda a, b: sum_of(a, negated(b)))
+)
 DIFFERENCE = Exact(integers=lambda _, a, b: a - b, real=SUBTRACT.real)
 MULTIPLY = Exact(floating=Arithmetic.multiply, integers=lambda _, a, b: a * b, real=_real(product_of))
 DIVIDE = Exact(floating=Arithmetic.divide, integers=_quotient, real=_real(divided))
 RECIP = Exact(floating=lambda arithmetic, a: arithmetic.enclosed(_real_reciprocal, a), real=_real_reciprocal)
-MODULUS_TRUNCATE = Exact(floating=Arithmetic.remainder_truncated, integers=_truncated_remainder,
-                         real=_real(remainder_truncated))  # fmt: skip
-MODULUS_FLOOR = Exact(floating=Arithmetic.remainder_floored, integers=_floored_remainder,
-                      real=_real(remainder_floored))  # fmt: skip
-POW = Exact(floating=lambda arithmetic, a, b: arithmetic.enclosed(_real_power, a, b), integers=_whole_power,
-            real=_real_power)  # fmt: skip
+MODULUS_TRUNCATE = Exact(
+    floating=Arithmetic.remainder_truncated, integers=_truncated_remainder, real=_real(remainder_truncated)
+)
+MODULUS_FLOOR = Exact(floating=Arithmetic.remainder_floored, integers=_floored_remainder, real=_real(remainder_floored))
+POW = Exact(
+    floating=lambda arithmetic, a, b: arithmetic.enclosed(_real_power, a, b), integers=_whole_power, real=_real_power
+)
 ATAN_YX = Exact(floating=lambda arithmetic, a, b: arithmetic.enclosed(_real_angle, a, b), real=_real_angle)
 SQRT = Exact(floating=lambda arithmetic, a: arithmetic.enclosed(_real_root, a), real=_real_root)
 

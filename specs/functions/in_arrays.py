@@ -57,8 +57,9 @@ def _only(function: Callable[..., Array]) -> Floating:
 
 def whole(ufunc: Any) -> InArrays:
     """A function to whole numbers; integers are whole already."""
-    return InArrays(floating=_only(ufunc), integers=_same, ufunc=ufunc if isinstance(ufunc, np.ufunc) else None,
-                    kept=True)  # fmt: skip
+    return InArrays(
+        floating=_only(ufunc), integers=_same, ufunc=ufunc if isinstance(ufunc, np.ufunc) else None, kept=True
+    )
 
 
 def plain(ufunc: Any) -> InArrays:
@@ -200,8 +201,9 @@ _EACH_BYTE = 0x0101_0101_0101_0101
 def _bit_count(a: Array) -> Array:
     """Of pairs of bits, of fours, of bytes, and their sum in the highest byte of a product."""
     pattern = np.ascontiguousarray(a).view(f"u{a.dtype.itemsize}")
-    ones, threes, fifteens, each = (pattern.dtype.type(byte * (_EACH_BYTE >> 64 - 8 * a.dtype.itemsize))
-                                    for byte in (0x55, 0x33, 0x0F, 0x01))  # fmt: skip
+    ones, threes, fifteens, each = (
+        pattern.dtype.type(byte * (_EACH_BYTE >> 64 - 8 * a.dtype.itemsize)) for byte in (0x55, 0x33, 0x0F, 0x01)
+    )
     count = pattern - ((pattern >> 1) & ones)
     count = (count & threes) + ((count >> 2) & threes)
     count = (count + (count >> 4)) & fifteens
@@ -320,9 +322,7 @@ MODULUS_TRUNCATE = InArrays(floating=_only(np.fmod), integers=_remainder_truncat
 MODULUS_FLOOR = InArrays(floating=_floored_modulus, integers=_remainder_floored, real=_real_floored_modulus)
 POW = replace(opaque(_power, 2.0**-48), integers=_whole_power)
 ATAN_YX = opaque(np.arctan2, 2.0**-48)
-RECIP = InArrays(
-    floating=lambda rounding, a: _floating_quotient(rounding, np.ones((), a.dtype), a), real=np.reciprocal
-)
+RECIP = InArrays(floating=lambda rounding, a: _floating_quotient(rounding, np.ones((), a.dtype), a), real=np.reciprocal)
 SQRT = InArrays(floating=_root, real=np.sqrt)
 
 BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=one) for one in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))

@@ -60,9 +60,10 @@ def _filling(document: Document) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
 def _given(template: ClauseTemplate) -> dict[str, Any]:
     """What a template gives a clause besides its id, as a table would write it."""
     return {
-        name: value for name, value in template.model_dump(mode="json").items()
+        name: value
+        for name, value in template.model_dump(mode="json").items()
         if name not in _NOT_THE_CLAUSES and value not in (None, [])
-    }  # fmt: skip
+    }
 
 
 def _faults(
@@ -90,8 +91,12 @@ def _faults(
             yield document.fault((*path, "fill"), cause, f"add `{word}:` with the words that stand there")
     for word, words in fill.items():
         if word not in wanted:
-            yield document.fault((*path, "fill", word), f"the template {name} has no {{{shown(word)}}}",
-                                 closest(word, wanted), at_key=True)  # fmt: skip
+            yield document.fault(
+                (*path, "fill", word),
+                f"the template {name} has no {{{shown(word)}}}",
+                closest(word, wanted),
+                at_key=True,
+            )
         elif not isinstance(words, str) or not words:
             yield document.fault((*path, "fill", word), f"fill.{word}: {shown(words)} is not a text", "write a text")
 

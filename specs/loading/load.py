@@ -195,8 +195,9 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
     """Check the tables together and make one value of them, or raise :class:`TableError`."""
     faults = [*batch.unread, *batch.faults, *joint_faults(batch.loaded, whole=not batch.unread)]
     if runnable and not faults:
-        faults = [fault for document, table in tables_of(batch.loaded, OperatorTable)
-                  for fault in unrunnable(document, table)]  # fmt: skip
+        faults = [
+            fault for document, table in tables_of(batch.loaded, OperatorTable) for fault in unrunnable(document, table)
+        ]
     if faults:
         told = dict.fromkeys(faults)  # once: broken templates are a fault of each table that names one
         raise TableError(*sorted(told, key=lambda fault: (fault.file, fault.line, fault.column)))

@@ -17,10 +17,15 @@ from dmlcts.specs.reading.yaml_source import MAX_BYTES, decode, read_yaml, shown
 OLD_FORMATS = ("dmlcts/operator/1",)
 """Formats that are no longer read, and that :func:`upgraded` rewrites."""
 
-_BY_ID = {"formula": "values", "nearest-even": "rounding", "toward-zero": "rounding", "toward-infinity": "rounding",
-          "infinity": "rounding.infinity", "nan": "rounding.nan"}  # fmt: skip
-_MODES = {"nearest-even": "HALVES_TO_NEAREST_EVEN", "toward-zero": "TOWARD_ZERO",
-          "toward-infinity": "TOWARD_INFINITY"}  # fmt: skip
+_BY_ID = {
+    "formula": "values",
+    "nearest-even": "rounding",
+    "toward-zero": "rounding",
+    "toward-infinity": "rounding",
+    "infinity": "rounding.infinity",
+    "nan": "rounding.nan",
+}
+_MODES = {"nearest-even": "HALVES_TO_NEAREST_EVEN", "toward-zero": "TOWARD_ZERO", "toward-infinity": "TOWARD_INFINITY"}
 _CLAUSE = re.compile(r"^( *)- id: *[a-z0-9-]+\.(\S+) *$(?!\n *check:)", re.MULTILINE)
 
 
@@ -158,8 +163,11 @@ class _Tensors:
                 f"    dimension_counts: {_listed(first['dimension_counts'])}",
                 f"    types: {{{', '.join(f'{variable}: {names}' for variable, names in types.items())}}}",
             ]
-            others = {name: row["dimension_counts"] for name, row in rows.items()
-                      if row["dimension_counts"] != first["dimension_counts"]}  # fmt: skip
+            others = {
+                name: row["dimension_counts"]
+                for name, row in rows.items()
+                if row["dimension_counts"] != first["dimension_counts"]
+            }
             if others:
                 listed = ", ".join(f"{name}: {_listed(counts)}" for name, counts in others.items())
                 lines.append(f"    tensor_dimension_counts: {{{listed}}}")
@@ -172,8 +180,13 @@ def _with_roles(block: str, attributes: list[dict[str, Any]]) -> str:
         if item.get("type") == "FLOAT":
             role = {"Min": "low", "Max": "high"}.get(item["name"], "other")
             pattern = rf"(\bname: *{item['name']}\b[^\n]*?)(\}}|$)"
-            block = re.sub(pattern, rf"\g<1>, role: {role}\g<2>" if "{" in block else rf"\g<1>\n    role: {role}",
-                           block, count=1, flags=re.MULTILINE)  # fmt: skip
+            block = re.sub(
+                pattern,
+                rf"\g<1>, role: {role}\g<2>" if "{" in block else rf"\g<1>\n    role: {role}",
+                block,
+                count=1,
+                flags=re.MULTILINE,
+            )
     return block
 
 

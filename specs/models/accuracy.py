@@ -19,7 +19,8 @@ class Tolerance(Model):
     relative: Amount | None = None
     absolute: Amount | None = None
     factor: Amount | None = Field(
-        None, description="at least 1: from the real number divided by it to the real number times it; the other "
+        None,
+        description="at least 1: from the real number divided by it to the real number times it; the other "
         "bounds count from there, and no result has another sign than the real number",
     )
     neighbours: bool = Field(False, description="either of the two numbers next to the real one; it, where it is one")

@@ -23,9 +23,18 @@ from dmlcts.specs.models.base import (
 )
 
 Subject = Literal[
-    "formula", "casting", "rounding", "special values", "scale and bias", "descriptions",
-    "layout", "memory", "aliasing", "state", "properties",
-]  # fmt: skip
+    "formula",
+    "casting",
+    "rounding",
+    "special values",
+    "scale and bias",
+    "descriptions",
+    "layout",
+    "memory",
+    "aliasing",
+    "state",
+    "properties",
+]
 AboutTypes = Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...]
 
 
@@ -49,7 +58,8 @@ class Clause(Model):
     id: ClauseId
     check: OwnCheck | SharedCheck = Field(description="what the suite checks it with")
     when: dict[Identifier, Identifier] = Field(
-        default_factory=dict, description="enumeration attributes with the enumerators that it is about, else all; "
+        default_factory=dict,
+        description="enumeration attributes with the enumerators that it is about, else all; "
         "attributes that are operators with the activation",
     )
     text: Text = Field(description="the statement, in our words")
@@ -58,7 +68,8 @@ class Clause(Model):
     quotation: Quotation | None = None
     sources: tuple[Word, ...] = Field((), description="further sources, by id")
     data_types: AboutTypes = Field(
-        "all", description="the listed types it is about; `unlisted`: those in no support row, and the listed ones "
+        "all",
+        description="the listed types it is about; `unlisted`: those in no support row, and the listed ones "
         "beside another tensor of a type that no row lists for it",
     )
     types: dict[TypeVariable, Literal["floating", "integer"]] = Field(

@@ -26,9 +26,11 @@ class LevelRow(Model):
     def applies(self, table: OperatorTable, data_type: DataType) -> bool:
         """Whether there is such a level for the operator on the type."""
         types = {
-            "all": True, "floating": data_type.is_floating, "integer": not data_type.is_floating,
+            "all": True,
+            "floating": data_type.is_floating,
+            "integer": not data_type.is_floating,
             "not-FLOAT32": data_type is not DataType.FLOAT32,
-        }  # fmt: skip
+        }
         known = all(table.attribute(name) is not None for name in self.needs)
         fits = (table.in_place or not self.in_place) and len(table.wide_inputs) >= self.inputs
         return types[self.data_types] and known and fits

@@ -9,9 +9,16 @@ from dmlcts.specs.models.shared import CastsTable, DataTypesTable, FeatureLevels
 from dmlcts.specs.models.templates import ClauseTemplatesTable
 
 AnyTable = (
-    OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
-    | ActivationsTable | ClauseTemplatesTable
-)  # fmt: skip
+    OperatorTable
+    | RulesTable
+    | LatitudeTable
+    | CastsTable
+    | DataTypesTable
+    | FeatureLevelsTable
+    | FactorsTable
+    | ActivationsTable
+    | ClauseTemplatesTable
+)
 
 MODELS: dict[str, type[AnyTable]] = {
     "dmlcts/operator/2": OperatorTable,

@@ -70,9 +70,16 @@ class AttributeTable(Model):
 
     name: Identifier
     type: Literal[
-        "FLOAT", "INT", "UINT", "BOOL", "ENUM", "DML_SCALE_BIAS", "DML_SCALAR_UNION", "DML_TENSOR_DATA_TYPE",
+        "FLOAT",
+        "INT",
+        "UINT",
+        "BOOL",
+        "ENUM",
+        "DML_SCALE_BIAS",
+        "DML_SCALAR_UNION",
+        "DML_TENSOR_DATA_TYPE",
         "DML_OPERATOR_DESC",
-    ]  # fmt: skip
+    ]
     cast: Literal["documented", "undocumented"] | None = Field(
         None, description="FLOAT only: does the page document its cast to the tensor's type?"
     )
@@ -163,7 +170,10 @@ class OperatorTable(Model):
         return {}
 
     def clause_of(
-        self, *checks: OwnCheck, data_type: DataType | None = None, types: Mapping[str, DataType] | None = None,
+        self,
+        *checks: OwnCheck,
+        data_type: DataType | None = None,
+        types: Mapping[str, DataType] | None = None,
         **enumerators: object,
     ) -> str | None:
         """The id of the clause that the first of ``checks`` which the table knows checks, or ``None``.
@@ -267,9 +277,11 @@ class OperatorTable(Model):
     def of_x_alone(self) -> bool:
         """Whether the formula is of one input, called x, of the output's type: numbers, and exact."""
         return (
-            tuple(self.formula_names) == ("x",) and len(self.type_variables) == 1 and self.domain == "number"
+            tuple(self.formula_names) == ("x",)
+            and len(self.type_variables) == 1
+            and self.domain == "number"
             and not self.accuracy
-        )  # fmt: skip
+        )
 
     @property
     def in_place(self) -> bool:
@@ -291,13 +303,17 @@ class OperatorTable(Model):
         return tuple(
             SupportRow(
                 name,
-                "Output" if row.kind == "output" else
-                "Optional input" if row.optional and name not in support.requires else "Input",
+                "Output"
+                if row.kind == "output"
+                else "Optional input"
+                if row.optional and name not in support.requires
+                else "Input",
                 support.tensor_dimension_counts.get(name, support.dimension_counts),
                 support.types[row.type],
             )
-            for name, row in self.tensors.items() if name not in support.lacks
-        )  # fmt: skip
+            for name, row in self.tensors.items()
+            if name not in support.lacks
+        )
 
     def supports(self, tensors: Mapping[str, tuple[DataType, int]], level: FeatureLevel | None = None) -> bool:
         """Whether a support table lists these tensors together, at a level or at any.

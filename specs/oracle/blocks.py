@@ -314,9 +314,13 @@ class BlockJudge:
             if piece.poison.size:
                 kept.append(piece.poison + start)
         return Judged(
-            x.size, exact, equal, other,
-            np.concatenate(wrong) if wrong else _NONE, np.concatenate(kept) if kept else _NONE,
-        )  # fmt: skip
+            x.size,
+            exact,
+            equal,
+            other,
+            np.concatenate(wrong) if wrong else _NONE,
+            np.concatenate(kept) if kept else _NONE,
+        )
 
     def _piece(self, x: Array, output: Array, poison: int | None) -> Judged:
         count, bits = x.size, output.view(self._bits)

@@ -80,9 +80,14 @@ class Certifier:
             poison: a bit pattern, or ``None``.
         """
         return bool(
-            self._compare(x.view(self._lane), output.view(self._lane), self._bounds, self._as_lane(poison or 0),
-                          poison is not None)
-        )  # fmt: skip
+            self._compare(
+                x.view(self._lane),
+                output.view(self._lane),
+                self._bounds,
+                self._as_lane(poison or 0),
+                poison is not None,
+            )
+        )
 
     def patterns(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether ``x`` holds consecutive patterns from ``first`` on, and :meth:`outputs` as well."""

@@ -273,8 +273,10 @@ class _IntegerOracle:
 
 
 _FORMATS: Mapping[DataType, Format] = {
-    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
-}  # fmt: skip
+    DataType.FLOAT16: BINARY16,
+    DataType.FLOAT32: BINARY32,
+    DataType.FLOAT64: BINARY64,
+}
 
 
 class ExactOracle:

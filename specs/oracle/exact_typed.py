@@ -36,8 +36,10 @@ from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 _FORMATS: Mapping[DataType, Format] = {
-    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
-}  # fmt: skip
+    DataType.FLOAT16: BINARY16,
+    DataType.FLOAT32: BINARY32,
+    DataType.FLOAT64: BINARY64,
+}
 
 
 class _Open:
@@ -203,10 +205,13 @@ class TypedOracle:
             if kind.is_floating:
                 return self._rounded(value, kind)
             wrapped = IntegerRange.of(kind).wrapped
-            return _Value(kind, frozenset(
-                OPEN if one is OPEN or one is None or one.infinite else wrapped(int(one.fraction))
-                for one in value.members
-            ))  # fmt: skip
+            return _Value(
+                kind,
+                frozenset(
+                    OPEN if one is OPEN or one is None or one.infinite else wrapped(int(one.fraction))
+                    for one in value.members
+                ),
+            )
         assert kind == "real", f"types are checked when the table is read: {value.kind} as {kind}"  # noqa: S101
         return _Value(kind, frozenset(_exact(member, value.kind) for member in value.members))
 

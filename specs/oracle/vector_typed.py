@@ -142,8 +142,10 @@ class TypedVectorOracle:
         first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
         every = [np.where(undefined, first, wanted)[said] for wanted, undefined in given]
         wanted, arrays, places = self._closed(self.output, every), result.alternatives, places[said]
-        settled = [_replaced(arrays[number % len(arrays)], there.shape, places, wanted[number % len(wanted)])
-                   for number in range(max(len(arrays), len(wanted)))]  # fmt: skip
+        settled = [
+            _replaced(arrays[number % len(arrays)], there.shape, places, wanted[number % len(wanted)])
+            for number in range(max(len(arrays), len(wanted)))
+        ]
         return _Value(self.output, settled, _replaced(result.opened, there.shape, places, False))
 
     def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:

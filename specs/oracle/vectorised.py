@@ -245,8 +245,9 @@ class VectorOracle:
         for data_type, inputs in vector_scale_bias.wide(x, operands, self.rounding).items():
             wider = copy.copy(self)
             wider.data_type, wider.rounding = data_type, Rounding(data_type, self.latitudes)
-            wider.attributes = {name: [value.astype(data_type.numpy) for value in values]
-                                for name, values in self.attributes.items()}  # fmt: skip
+            wider.attributes = {
+                name: [value.astype(data_type.numpy) for value in values] for name, values in self.attributes.items()
+            }
             found += [one for wide in wider._value(self.expression, inputs) for one in self._narrowed(wide)]
         return self.rounding.closed(distinct(found))
 

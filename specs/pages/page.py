@@ -12,9 +12,18 @@ from dmlcts.specs.pages.flow import Flow
 Locale = Literal["en", "other"]
 Kind = Literal["Input", "Optional input", "Output"]
 Subject = Literal[
-    "formula", "struct", "support", "introduced", "constraint", "quotation", "in-place", "scale-bias",
-    "enumerators", "casting", "sentence",
-]  # fmt: skip
+    "formula",
+    "struct",
+    "support",
+    "introduced",
+    "constraint",
+    "quotation",
+    "in-place",
+    "scale-bias",
+    "enumerators",
+    "casting",
+    "sentence",
+]
 
 
 class PageError(DmlctsError):

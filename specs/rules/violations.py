@@ -42,9 +42,10 @@ def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> boo
     first = next(iter(tensors))
     sizes, data_type = first.sizes, first.data_type
     if not (
-        limits["rank_min"] <= len(sizes) <= limits["rank_max"] and limits["size_min"] <= min(sizes)
+        limits["rank_min"] <= len(sizes) <= limits["rank_max"]
+        and limits["size_min"] <= min(sizes)
         and first.element_count <= limits["elements_max"]
-    ):  # fmt: skip
+    ):
         return False
     for one in tensors:
         if one.sizes != sizes or one.data_type is not data_type:
@@ -57,10 +58,11 @@ def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> boo
 def _tensor_violations(name: str, tensor: TensorDesc, limits: Mapping[str, int]) -> Sequence[Violation]:
     sizes = tensor.sizes
     if (
-        limits["rank_min"] <= len(sizes) <= limits["rank_max"] and limits["size_min"] <= min(sizes)
+        limits["rank_min"] <= len(sizes) <= limits["rank_max"]
+        and limits["size_min"] <= min(sizes)
         and tensor.element_count <= limits["elements_max"]
         and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
-    ):  # fmt: skip
+    ):
         return ()
     found = []
     if tensor.rank < limits["rank_min"]:

@@ -22,8 +22,10 @@ from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.statements.kinds import Kind, joined
 
 _FORMATS: Mapping[DataType, Format] = {
-    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
-}  # fmt: skip
+    DataType.FLOAT16: BINARY16,
+    DataType.FLOAT32: BINARY32,
+    DataType.FLOAT64: BINARY64,
+}
 _MOST_PLACES = 256
 """Shifts by more are undefined: no implementation could be asked to show them."""
 
@@ -209,7 +211,7 @@ def _of_constants(name: str, operands: list[Fraction]) -> Fraction:
 def _of_integers(name: str, operands: list[int]) -> int:
     """Arithmetic of exact integers, which know no type: nothing overflows."""
     match name, operands:
-        case ("divide" | "modulus_truncate"), [a, b]:
+        case (("divide" | "modulus_truncate"), [a, b]):
             if b == 0:
                 raise Undefined
             quotient = math.trunc(Fraction(a, b))
@@ -218,7 +220,7 @@ def _of_integers(name: str, operands: list[int]) -> int:
             if b == 0:
                 raise Undefined
             return a - b * math.floor(Fraction(a, b))
-        case ("shift_left" | "shift_right"), [a, count]:
+        case (("shift_left" | "shift_right"), [a, count]):
             if not 0 <= count <= _MOST_PLACES:
                 raise Undefined
             return a * 2**count if name == "shift_left" else math.floor(Fraction(a, 2**count))

@@ -67,7 +67,9 @@ _WIDE = _Way(", in FLOAT32", wide=True)
 _FLUSHING = tuple(
     _Way(f", {said} flushed", read=read, written=written)
     for said, reads, writes in (
-        ("subnormal inputs", True, False), ("subnormal results", False, True), ("subnormals", True, True)
+        ("subnormal inputs", True, False),
+        ("subnormal results", False, True),
+        ("subnormals", True, True),
     )
     for how in (_flushed, _cleared)
     for read, written in [(how if reads else None, how if writes else None)]
@@ -146,8 +148,9 @@ def _roughly(
         with np.errstate(all="ignore"):
             error = np.abs(output.astype(np.float64) - wanted.astype(np.float64))[finite]
         if error.any():
-            yield f"gives values up to 2^{int(np.ceil(np.log2(error.max())))} from the function's{way.said}", (
-                finite | _same(output, wanted)
+            yield (
+                f"gives values up to 2^{int(np.ceil(np.log2(error.max())))} from the function's{way.said}",
+                (finite | _same(output, wanted)),
             )
     for said, reached in (("gives NaN", np.isnan), ("gives an infinity", np.isinf), ("gives 0", np.logical_not)):
         yield said, np.asarray(reached(output))

@@ -135,8 +135,9 @@ def stored(values: Values, data_type: DataType, length: int) -> tuple[Array, Mas
         undefined = whole.undefined | outside
         array = np.asarray(np.where(undefined, 0, whole.array)).astype(data_type.numpy)
     return (
-        np.ascontiguousarray(np.broadcast_to(array, length)), np.ascontiguousarray(np.broadcast_to(undefined, length))
-    )  # fmt: skip
+        np.ascontiguousarray(np.broadcast_to(array, length)),
+        np.ascontiguousarray(np.broadcast_to(undefined, length)),
+    )
 
 
 def _limit(name: str, kind: DataType) -> Values:

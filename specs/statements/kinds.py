@@ -72,8 +72,10 @@ def kind_of(expression: Expression, names: Names) -> Kind:
             return "truth"
         case Stored(how, target, argument):
             if names.types[target].is_floating:
-                raise FormulaError(f"{how} stores integers, and {target} is {names.types[target].name}",
-                                   "limit the clause by `data_types:`")  # fmt: skip
+                raise FormulaError(
+                    f"{how} stores integers, and {target} is {names.types[target].name}",
+                    "limit the clause by `data_types:`",
+                )
             _whole(argument, names, how)
             return names.types[target]
         case Cast(target, argument):

@@ -157,9 +157,7 @@ class Relation:
             given = {}
             for member, argument in zip(one.table.inputs, one.node.arguments, strict=True):
                 kind = read_as(one.types[member], one.table)
-                given[member], _ = in_arrays.stored(
-                    in_arrays.evaluate(argument, values, types, results), kind, length
-                )  # fmt: skip
+                given[member], _ = in_arrays.stored(in_arrays.evaluate(argument, values, types, results), kind, length)
                 stored = given[member].view(one.types[member].numpy)
                 given[member] = np.where(there, stored, stored[known])
             output = dispatch(one, given)

@@ -55,26 +55,32 @@ def fused_table(table: OperatorTable, activation: Activation) -> OperatorTable:
         rule for rule in activation.accuracy if not any((rule.function, name) in stated for name in rule.data_types)
     )
     inner = [PermittedFormula(formula=table.formula, strict=True, source=activation.source), *table.permitted_formulas]
-    outer = [PermittedFormula(formula=activation.formula, strict=True, source=activation.source),
-             *activation.permitted_formulas]  # fmt: skip
+    outer = [
+        PermittedFormula(formula=activation.formula, strict=True, source=activation.source),
+        *activation.permitted_formulas,
+    ]
     ways = [
         PermittedFormula(
             formula=around(one.formula, other.formula, target),
             where=_together(other.where, None if one.where is None else _with_x(one.where, f"({other.formula})")),
             strict=one.strict and other.strict,
-            data_types=one.data_types or other.data_types, source=one.source,
+            data_types=one.data_types or other.data_types,
+            source=one.source,
         )
-        for other in inner for one in outer
-    ]  # fmt: skip
+        for other in inner
+        for one in outer
+    ]
     fields = {name: getattr(table, name) for name in OperatorTable.model_fields}
-    return OperatorTable.model_construct(**{
-        **fields,
-        "attributes": (*(item for item in table.attributes if item.type != FUSED), *numbers),
-        "formula": around(activation.formula, table.formula, target),
-        "accuracy": (*table.accuracy, *rules),
-        "permitted_formulas": tuple(ways[1:]),
-        "clauses": tuple(one for one in table.clauses if is_about_activation(one, table, activation.operator)),
-    })  # fmt: skip
+    return OperatorTable.model_construct(
+        **{
+            **fields,
+            "attributes": (*(item for item in table.attributes if item.type != FUSED), *numbers),
+            "formula": around(activation.formula, table.formula, target),
+            "accuracy": (*table.accuracy, *rules),
+            "permitted_formulas": tuple(ways[1:]),
+            "clauses": tuple(one for one in table.clauses if is_about_activation(one, table, activation.operator)),
+        }
+    )
 
 
 def flattened(operator: OperatorDesc) -> OperatorDesc:

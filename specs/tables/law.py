@@ -56,10 +56,12 @@ class Law:
         key = (data_type, strict)
         if key not in self._found:
             self._found[key] = frozenset(
-                name for clause in self.table.clauses
+                name
+                for clause in self.table.clauses
                 if is_about(clause, data_type, self.table) and is_about_activation(clause, self.table, None)
-                for name in clause.latitude if not strict or self.latitude_table[name].kept_when_strict
-            )  # fmt: skip
+                for name in clause.latitude
+                if not strict or self.latitude_table[name].kept_when_strict
+            )
         return self._found[key]
 
     def expression_for(self, operator: OperatorDesc) -> Expression:
@@ -95,11 +97,13 @@ class Law:
             return ()
         names = (*self.table.formula_names, *self.table.numbers)
         return tuple(
-            (parse(one.formula, names, types=self.table.type_variables),
-             None if one.where is None else parse(one.where, names))
+            (
+                parse(one.formula, names, types=self.table.type_variables),
+                None if one.where is None else parse(one.where, names),
+            )
             for one in self.table.permitted_formulas
             if (one.strict or not strict) and (not one.data_types or signature.data_type.name in one.data_types)
-        )  # fmt: skip
+        )
 
     @cached_property
     def named(self) -> dict[LatitudeName, tuple[str, ...]]:

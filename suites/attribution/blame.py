@@ -22,9 +22,18 @@ from dmlcts.suites.judging.findings import Finding, plain, value_clauses
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
 _VALUES = (
-    "oracle", "one value", "plain layout", "again", "many times", "beside others", "dispatched again", "after another",
-    "beside another", "beside other tensors", "after a refusal",
-)  # fmt: skip
+    "oracle",
+    "one value",
+    "plain layout",
+    "again",
+    "many times",
+    "beside others",
+    "dispatched again",
+    "after another",
+    "beside another",
+    "beside other tensors",
+    "after a refusal",
+)
 
 
 def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Finding:

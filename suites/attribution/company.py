@@ -79,8 +79,9 @@ def _one_element(bench: Bench, finding: Finding) -> Case:
     if finding.index < 0 or any(tensor.strides is not None for tensor in case.operator.inputs.values()):
         return case
     counts = {name: tensor.element_count for name, tensor in case.operator.inputs.items()}
-    shown = (values.array(counts[name])[finding.index if counts[name] > 1 else 0]
-             for name, values in case.values.items())  # fmt: skip
+    shown = (
+        values.array(counts[name])[finding.index if counts[name] > 1 else 0] for name, values in case.values.items()
+    )
     alone = plain(bench, case, streams_of(case, shown), 1)
     tensors = alone.operator.tensors
     beside = tuple(OperatorDesc(one.name, tensors, one.attributes) for one in case.beside)

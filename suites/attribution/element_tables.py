@@ -82,13 +82,17 @@ def table(case: Case, dispatch: Dispatch) -> list[str]:
     for flat in wrong[:ROWS_SHOWN].tolist():
         index = [int(part) for part in np.unravel_index(flat, case.operator.output.sizes)]
         rows.append(
-            (str(index), inputs_text(execution.inputs, flat, text_with_bits),
-             acceptable_text(dispatch.acceptance, case.operator.output.data_type, flat),
-             _got(execution, flat))
-        )  # fmt: skip
+            (
+                str(index),
+                inputs_text(execution.inputs, flat, text_with_bits),
+                acceptable_text(dispatch.acceptance, case.operator.output.data_type, flat),
+                _got(execution, flat),
+            )
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-             for row in rows]  # fmt: skip
+    lines = [
+        "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
     more = wrong.size - ROWS_SHOWN
     if more > 0:
         lines.append(f"  … and {more:,} more of {execution.output.size:,} elements; --dump DIR writes them all")

@@ -241,6 +241,11 @@ def transplanted(fault: Finding, finding: Finding, *, whatever: bool = False) ->
         attributes |= {name: None for name, value in attributes.items() if isinstance(value, ScaleBias)}
     operator = OperatorDesc(case.operator.name, tensors, attributes)
     return replace(
-        case, operator=operator, layout_clause=known.layout_clause, placement=known.placement, recipe=None,
-        expectation=known.expectation, clause=known.clause if whatever else case.clause,
-    )  # fmt: skip
+        case,
+        operator=operator,
+        layout_clause=known.layout_clause,
+        placement=known.placement,
+        recipe=None,
+        expectation=known.expectation,
+        clause=known.clause if whatever else case.clause,
+    )

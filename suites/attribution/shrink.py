@@ -209,8 +209,10 @@ def later(case: Case) -> Iterator[Case]:
         sizes = tuple(count - left_out if axis == long[0] else 1 for axis in range(len(whole)))
         shorter = resized(case, sizes, laid)
         wide = spread(case)
-        values = (_without_first(given, count, left_out) if name in wide else given.array(1)
-                  for name, given in case.values.items())  # fmt: skip
+        values = (
+            _without_first(given, count, left_out) if name in wide else given.array(1)
+            for name, given in case.values.items()
+        )
         yield replace(shorter, values=streams_of(case, values))
 
 
@@ -228,8 +230,10 @@ def spread(case: Case) -> dict[str, TensorDesc]:
 
 def layouts(case: Case) -> dict[str, Strides]:
     """The strides of the output and of every input of as many elements, by name."""
-    return {**{name: tensor.strides for name, tensor in spread(case).items()},
-            case.operator.output_name: case.operator.output.strides}  # fmt: skip
+    return {
+        **{name: tensor.strides for name, tensor in spread(case).items()},
+        case.operator.output_name: case.operator.output.strides,
+    }
 
 
 def resizable(case: Case) -> bool:

@@ -75,8 +75,13 @@ def _out_of_place(bench: Bench, finding: Finding) -> Iterator[Case]:
 def _standard_placement(bench: Bench, finding: Finding) -> Iterator[Case]:
     """The standard place; then that with the first input at the offset that it had, which may be what matters."""
     placement, operator = finding.case.placement, finding.case.operator
-    standard = replace(_STANDARD, front=placement.front, in_place=placement.in_place, alias=placement.alias,
-                       one_region=placement.one_region)  # fmt: skip
+    standard = replace(
+        _STANDARD,
+        front=placement.front,
+        in_place=placement.in_place,
+        alias=placement.alias,
+        one_region=placement.one_region,
+    )
     if placement != standard:
         yield replace(finding.case, placement=standard)
         offset = placement.regions(operator)[0][operator.input_name].offset
@@ -214,8 +219,10 @@ def _lower_rank(bench: Bench, finding: Finding) -> Iterator[Case]:
         ones = [axis for axis, size in enumerate(whole) if size == 1][:surplus]
         kept = [axis for axis in range(len(whole)) if axis not in ones]
         if len(kept) == rank:
-            fewer = {name: None if strides is None else tuple(strides[axis] for axis in kept)
-                     for name, strides in laid.items()}  # fmt: skip
+            fewer = {
+                name: None if strides is None else tuple(strides[axis] for axis in kept)
+                for name, strides in laid.items()
+            }
             yield resized(case, tuple(whole[axis] for axis in kept), fewer)
         elif not any(strides is not None for strides in laid.values()):
             yield resized(case, (math.prod(whole[: surplus + 1]), *whole[surplus + 1 :]), {})
@@ -368,28 +375,57 @@ def _packed_said(bench: Bench, case: Case) -> str:
 
 
 FACTORS = (
-    Factor("history", _without_history, lambda case: _HISTORIES[case.expectation][0],
-            lambda bench, case: _HISTORIES[case.expectation][1]),
+    Factor(
+        "history",
+        _without_history,
+        lambda case: _HISTORIES[case.expectation][0],
+        lambda bench, case: _HISTORIES[case.expectation][1],
+    ),
     Factor("in place", _out_of_place, _fixed("in place"), _base("out of place")),
     Factor("one region", _apart, _fixed("inputs in one region"), _base("with each in its own")),
-    Factor("placement", _standard_placement, _fixed("this place of the output or slack"),
-            _base("with the output 256 bytes after the input, without slack")),
-    Factor("offset", _without_offset, lambda case: f"an offset of {case.placement.front} bytes", _base("at 0"),
-            replaces=False),
+    Factor(
+        "placement",
+        _standard_placement,
+        _fixed("this place of the output or slack"),
+        _base("with the output 256 bytes after the input, without slack"),
+    ),
+    Factor(
+        "offset",
+        _without_offset,
+        lambda case: f"an offset of {case.placement.front} bytes",
+        _base("at 0"),
+        replaces=False,
+    ),
     Factor("total size", _exact_total_size, _fixed("a larger total size"), _base("with the exact one")),
     Factor("output strides", _packed_output, _fixed("output strides"), _base("with a packed output")),
     Factor("input strides", _packed_input, _strides_said, _packed_said),
     Factor("shape", _one_long_axis, lambda case: f"{len(long_axes(case))} dimensions above 1", _base("with one")),
-    Factor("rank", _lower_rank, lambda case: f"rank {case.operator.output.rank}", lambda bench, case: (
-        f"at rank {', '.join(str(one.operator.output.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
-    )),
+    Factor(
+        "rank",
+        _lower_rank,
+        lambda case: f"rank {case.operator.output.rank}",
+        lambda bench, case: (
+            "at rank "
+            f"{', '.join(str(one.operator.output.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
+        ),
+    ),
     Factor("count", _one_element, lambda case: f"{case.operator.output.element_count} elements", _base("with 1")),
     Factor("inputs", ordinary_inputs, inputs_said, _base("with ordinary inputs")),
     Factor("bounds", _ordinary_bounds, _bounds_said, _base("with ordinary bounds")),
-    Factor("enumerator", _other_enumerators, _enumerator_said, lambda bench, case: "with " + " and ".join(
-        other for others in _enumerators(bench, case).values() for other in others
-    ), replaces=False),
-    Factor(SCALING, without_scale_bias, lambda case: "".join(_scaled(case)),
-            lambda bench, case: f"without {''.join(_scaled(case))}"),
+    Factor(
+        "enumerator",
+        _other_enumerators,
+        _enumerator_said,
+        lambda bench, case: (
+            "with " + " and ".join(other for others in _enumerators(bench, case).values() for other in others)
+        ),
+        replaces=False,
+    ),
+    Factor(
+        SCALING,
+        without_scale_bias,
+        lambda case: "".join(_scaled(case)),
+        lambda bench, case: f"without {''.join(_scaled(case))}",
+    ),
     Factor("activation", _without_activation, _activation_said, _base("without an activation")),
-)  # fmt: skip
+)

@@ -81,8 +81,13 @@ def unsteady(bench: Bench, finding: Finding) -> Finding | None:
         seen += more
     finding = _alike(finding, seen)
     if not wrong and _reads_its_output(bench, finding):
-        return replace(finding, details=(*finding.details, ("origin", _FROM_OUTPUT)), suspects=(), settled=True,
-                       origin=Origin.OUTPUT)  # fmt: skip
+        return replace(
+            finding,
+            details=(*finding.details, ("origin", _FROM_OUTPUT)),
+            suspects=(),
+            settled=True,
+            origin=Origin.OUTPUT,
+        )
     earlier = () if wrong else history(bench, finding)
     return after(finding, earlier) if earlier else by_chance(finding, wrong + 1, len(seen) + 1)
 
@@ -157,20 +162,30 @@ def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:
     times = f"wrong {many(wrong, 'time')} of {tries}"
     said = f"{times}, the same case on the same device" if wrong < tries else f"{times}, never in the same way twice"
     return replace(
-        finding, clause="execution.repeatable", title=f"{finding.title}, {times}: not repeatable",
-        details=(*finding.details, ("again", said)), suspects=(), settled=True, repeat=REPEAT,
+        finding,
+        clause="execution.repeatable",
+        title=f"{finding.title}, {times}: not repeatable",
+        details=(*finding.details, ("again", said)),
+        suspects=(),
+        settled=True,
+        repeat=REPEAT,
         deviation=Deviation.UNSTEADY,
-    )  # fmt: skip
+    )
 
 
 def after(finding: Finding, earlier: tuple[Case, ...]) -> Finding:
     """The finding as one that needs other cases before it, which its case then holds."""
     names = ", ".join(f"{one.operator.name} on {one.data_type.name}" for one in earlier)
     return replace(
-        finding, clause="execution.independent", title=f"{finding.title}, only after other kernels", suspects=(),
-        details=(*finding.details, ("after", names)), case=replace(finding.case, earlier=earlier), settled=True,
+        finding,
+        clause="execution.independent",
+        title=f"{finding.title}, only after other kernels",
+        suspects=(),
+        details=(*finding.details, ("after", names)),
+        case=replace(finding.case, earlier=earlier),
+        settled=True,
         deviation=Deviation.AFTER_OTHERS,
-    )  # fmt: skip
+    )
 
 
 def history(bench: Bench, finding: Finding) -> tuple[Case, ...]:

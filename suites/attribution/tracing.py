@@ -76,9 +76,7 @@ def _two_marks(bench: Bench, case: Case, own: Mapping[str, Any], name: str) -> t
 class _Tracer:
     """Traces a wrong element of the output to one input: its marks tell whether that is read where it should not be."""
 
-    def __init__(
-        self, bench: Bench, kernel: Any, case: Case, index: int, name: str, marks: tuple[Any, Any]
-    ) -> None:  # fmt: skip
+    def __init__(self, bench: Bench, kernel: Any, case: Case, index: int, name: str, marks: tuple[Any, Any]) -> None:
         self._bench, self._kernel, self._case = bench, kernel, case
         self._index = index
         self._name = name
@@ -87,9 +85,9 @@ class _Tracer:
     def origin(self) -> tuple[Origin, str]:
         """What the value changes with, and that in words; "" where with nothing but its own elements."""
         several = len(self._case.operator.inputs) > 1
-        one, tensors, inputs = (self._name, "all tensors", "the inputs") if several else (
-            "the input", "both tensors", "the input"
-        )  # fmt: skip
+        one, tensors, inputs = (
+            (self._name, "all tensors", "the inputs") if several else ("the input", "both tensors", "the input")
+        )
         base = self._value()
         if base is None:
             return Origin.UNKNOWN, ""

@@ -43,9 +43,15 @@ class Plan:
     noted: dict[Hashable, Any] = field(default_factory=dict)
 
     def __init__(
-        self, regions: Mapping[str, Region], size: int, room: int, count: int,
-        read: dict[str, Spot], stored: dict[str, Spot], in_place: bool,
-    ) -> None:  # fmt: skip
+        self,
+        regions: Mapping[str, Region],
+        size: int,
+        room: int,
+        count: int,
+        read: dict[str, Spot],
+        stored: dict[str, Spot],
+        in_place: bool,
+    ) -> None:
         put = self.__dict__  # as object.__setattr__ would, in half the time
         put["regions"] = regions
         put["size"] = size

@@ -28,9 +28,13 @@ ANCHOR = {
 """What the field's best-known harness reaches, measured on another day beside the same yardstick."""
 
 
-def document(figures: Sequence[Figure], backend: str, commands: dict[str, Any] | None = None,
-             ordinary: dict[str, Any] | None = None, engine: dict[str, Any] | None = None
-             ) -> dict[str, Any]:  # fmt: skip
+def document(
+    figures: Sequence[Figure],
+    backend: str,
+    commands: dict[str, Any] | None = None,
+    ordinary: dict[str, Any] | None = None,
+    engine: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """All figures as one JSON value, each beside the yardsticks.
 
     Args:
@@ -86,8 +90,10 @@ def load_reference(path: str | Path, backend: str) -> dict[str, Any]:
     if found["backend"] != backend:
         raise UsageError(f"{path} tells of {found['backend']}, not of {backend}", "write one for it with --json")
     if found["processors"] != here:
-        raise UsageError(f"{path} was measured with {found['processors']} processors; this machine has {here}",
-                         "write one for it with --json")  # fmt: skip
+        raise UsageError(
+            f"{path} was measured with {found['processors']} processors; this machine has {here}",
+            "write one for it with --json",
+        )
     return found
 
 
@@ -123,7 +129,8 @@ def dearer(compared: Mapping[str, tuple[float, float]]) -> list[str]:
     return [name for name, (now, then) in compared.items() if (1 - TOLERATED) * now > then]
 
 
-def better(one: Mapping[str, tuple[float, float]], other: Mapping[str, tuple[float, float]]
-           ) -> dict[str, tuple[float, float]]:  # fmt: skip
+def better(
+    one: Mapping[str, tuple[float, float]], other: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
     """The better of two measurements of each figure; ``other`` may lack some."""
     return {what: max(pair, other.get(what, pair)) for what, pair in one.items()}

@@ -60,9 +60,20 @@ def figures_of(asked: Measured, told: Told, only: Collection[str] = ()) -> list[
         if only and name not in only:
             continue
         figures.append(
-            swept(asked.backend, asked.options, operator, data_type, told, workers=asked.workers, share=asked.share,
-                  targets=targets, compiled=compiled, bar=bar, isolation=asked.isolation)
-        )  # fmt: skip
+            swept(
+                asked.backend,
+                asked.options,
+                operator,
+                data_type,
+                told,
+                workers=asked.workers,
+                share=asked.share,
+                targets=targets,
+                compiled=compiled,
+                bar=bar,
+                isolation=asked.isolation,
+            )
+        )
     return figures
 
 

@@ -55,7 +55,10 @@ def _run(script: str, words: Sequence[str], *codes: int) -> _Spent:
     with tempfile.TemporaryFile() as errors:
         started = time.perf_counter()
         process = subprocess.Popen(  # noqa: S603  # this Python, with words of our own
-            own_python("-c", script, *words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+            own_python("-c", script, *words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
             env=safe_environment(),
         )
         try:
@@ -67,8 +70,10 @@ def _run(script: str, words: Sequence[str], *codes: int) -> _Spent:
         if process.returncode not in codes:
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip()[-_MOST_SAID:]
-            raise UsageError(f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {said}",
-                             "make it run, or measure with --no-run")  # fmt: skip
+            raise UsageError(
+                f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {said}",
+                "make it run, or measure with --no-run",
+            )
     return spent
 
 
@@ -90,9 +95,10 @@ def quick_run(backend: str, options: Sequence[str], operators: Sequence[str] = Q
     with tempfile.TemporaryDirectory() as folder:
         spent = _run(_ENTRY, [*_run_words(backend, options, operators, folder), "-n", "auto"], 0, 1, 4)
     return {
-        "seconds": round(spent.seconds, 2), "processor_seconds": round(spent.processor_seconds, 2),
+        "seconds": round(spent.seconds, 2),
+        "processor_seconds": round(spent.processor_seconds, 2),
         "memory": spent.memory,
-    }  # fmt: skip
+    }
 
 
 def command_times(

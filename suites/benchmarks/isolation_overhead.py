@@ -106,10 +106,14 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
     inside, outside = (statistics.median(kept) for kept in small)
     plain, isolated = (statistics.median(kept) for kept in bulk)
     return {
-        "backend": backend, "rounds": rounds, "bulk_rounds": bulk_rounds, "elements": elements, "numpy": np.__version__,
+        "backend": backend,
+        "rounds": rounds,
+        "bulk_rounds": bulk_rounds,
+        "elements": elements,
+        "numpy": np.__version__,
         "dispatch_seconds": {"none": inside, "process": outside, "added": outside - inside},
         "bulk_seconds": {"none": plain, "process": isolated, "added_share": isolated / plain - 1},
-    }  # fmt: skip
+    }
 
 
 @click.command()

@@ -131,9 +131,9 @@ class _Judging:
         operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
         oracle = VectorOracle(tables.law(table), operator)
         self._x = (np.arange(_JUDGED, dtype=np.uint32) + np.uint32(_FIRST)).view(np.float32)
-        self._y = np.concatenate([
-            oracle.expected(self._x[start : start + PIECE]) for start in range(0, _JUDGED, PIECE)
-        ])  # fmt: skip
+        self._y = np.concatenate(
+            [oracle.expected(self._x[start : start + PIECE]) for start in range(0, _JUDGED, PIECE)]
+        )
         self._shares = [slice(_JUDGED * i // threads, _JUDGED * (i + 1) // threads) for i in range(threads)]
         self._judges = [BlockJudge(oracle, compiled=compiled) for _ in range(threads)]
         self._share(0)  # compiles, and touches the memory
@@ -225,11 +225,18 @@ def swept(
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.read(
             backend=backend, options=options, results=str(Path(folder)), operators=[operator], data_types=[data_type]
-        )  # fmt: skip
+        )
         orders = Orders(
-            backend, tuple(options), str(Path(folder)), compiled=compiled, isolation=isolation, lanes=lanes,
-            tensor_elements=tensor_elements, threads=threads, streams=streams,
-        )  # fmt: skip
+            backend,
+            tuple(options),
+            str(Path(folder)),
+            compiled=compiled,
+            isolation=isolation,
+            lanes=lanes,
+            tensor_elements=tensor_elements,
+            threads=threads,
+            streams=streams,
+        )
         crew = Processes(orders, workers)
         try:
             sweep = Sweep.planned(settings, crew.describe())
@@ -252,9 +259,14 @@ def swept(
     return Figure(
         sweep_name(operator, data_type, compiled=compiled),
         f"sweep of {operator} {data_type} through {backend}, {how}{part}",
-        sweep.elements / sweep.seconds, crew.size, bar,
-        {"elements": sweep.elements, "seconds": round(sweep.seconds, 3),
-         "stages": {stage: round(seconds, 3) for stage, seconds in stages.items()},
-         "memory": memory.most,
-         "wrong": sum(totals.wrong for totals in sweep.totals.values())},
-    )  # fmt: skip
+        sweep.elements / sweep.seconds,
+        crew.size,
+        bar,
+        {
+            "elements": sweep.elements,
+            "seconds": round(sweep.seconds, 3),
+            "stages": {stage: round(seconds, 3) for stage, seconds in stages.items()},
+            "memory": memory.most,
+            "wrong": sum(totals.wrong for totals in sweep.totals.values()),
+        },
+    )

@@ -74,7 +74,8 @@ def _timed(watch: _Stopwatch) -> Iterator[None]:
         return found
 
     timed: dict[Any, tuple[str, Any, Any]] = {
-        Judge: ("all", all_timed, judge_all), Probe: ("attempt", attempt_timed, attempt),
+        Judge: ("all", all_timed, judge_all),
+        Probe: ("attempt", attempt_timed, attempt),
     }
     for owner, (name, new, _) in timed.items():
         setattr(owner, name, new)
@@ -124,8 +125,10 @@ def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence
         own_python("-m", __name__, asked), stdout=subprocess.PIPE, check=False, env=safe_environment()
     )
     if ended.returncode:
-        raise UsageError(f"a quick run on {backend} ended with exit code {ended.returncode}",
-                         "see what it said, or measure with --no-run")  # fmt: skip
+        raise UsageError(
+            f"a quick run on {backend} ended with exit code {ended.returncode}",
+            "see what it said, or measure with --no-run",
+        )
     found: dict[str, Any] = json.loads(ended.stdout)
     return found
 

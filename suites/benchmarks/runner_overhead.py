@@ -113,11 +113,19 @@ def measure(runner: str, rounds: int, bulk_rounds: int, elements: int) -> dict[s
     without, with_one = (statistics.median(kept) for kept in small)
     plain, through = (statistics.median(kept) for kept in bulk)
     return {
-        "runner": runner, "rounds": rounds, "bulk_rounds": bulk_rounds, "elements": elements, "numpy": np.__version__,
+        "runner": runner,
+        "rounds": rounds,
+        "bulk_rounds": bulk_rounds,
+        "elements": elements,
+        "numpy": np.__version__,
         "dispatch_seconds": {"isolation": without, "runner": with_one, "added": with_one - without},
-        "bulk_seconds": {"isolation": plain, "runner": through, "judging": judging,
-                         "added_share": (through - plain) / judging},
-    }  # fmt: skip
+        "bulk_seconds": {
+            "isolation": plain,
+            "runner": through,
+            "judging": judging,
+            "added_share": (through - plain) / judging,
+        },
+    }
 
 
 @click.command()

@@ -35,9 +35,14 @@ def _variants(
 
 def _line(variant: dict[str, Any], figure: Figure) -> str:
     size = variant.get("tensor_elements", 0)
-    shape = "uploading" if not variant.get("streams", True) else (
-        f"2^{size.bit_length() - 1 if size else '-'} x {variant['lanes'] or '-'}, {variant['threads'] or '-'} threads"
-    )  # fmt: skip
+    shape = (
+        "uploading"
+        if not variant.get("streams", True)
+        else (
+            f"2^{size.bit_length() - 1 if size else '-'} x {variant['lanes'] or '-'}, "
+            f"{variant['threads'] or '-'} threads"
+        )
+    )
     details = figure.details
     stages = "  ".join(f"{name} {spent:.2f}" for name, spent in details["stages"].items())
     return (
@@ -59,17 +64,24 @@ def _line(variant: dict[str, Any], figure: Figure) -> str:
 @click.option("--share", default=1, help="One in so many of the inputs.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path))
 def main(
-    backend: str, options: tuple[str, ...], sizes: list[int], slots: list[int], threads: list[int],
-    workers: list[int], isolations: list[str], plain: bool, targets: int, share: int, json_path: Path | None,
-) -> None:  # fmt: skip
+    backend: str,
+    options: tuple[str, ...],
+    sizes: list[int],
+    slots: list[int],
+    threads: list[int],
+    workers: list[int],
+    isolations: list[str],
+    plain: bool,
+    targets: int,
+    share: int,
+    json_path: Path | None,
+) -> None:
     """Sweep ROUND FLOAT32 in every combination of what is given, and print a line for each."""
     complain(f"{os.cpu_count()} processors; {environment().get('processor', '')}")
     found = []
     elements = [size and 1 << size for size in sizes]
     for variant in _variants(elements, [*slots], [*threads], [*workers], [*isolations], plain):
-        figure = swept(
-            backend, options, "ROUND", "FLOAT32", lambda text: None, share=share, targets=targets, **variant
-        )  # fmt: skip
+        figure = swept(backend, options, "ROUND", "FLOAT32", lambda text: None, share=share, targets=targets, **variant)
         click.echo(_line(variant, figure))
         found.append({**variant, "elements_per_second": round(figure.rate), **figure.details})
     if json_path is not None:

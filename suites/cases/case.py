@@ -128,10 +128,15 @@ class Case:
         return Case(
             self.operator if operator is None else operator,
             self.values if values is None else values,
-            self.clause, self.layout_clause, expectation or self.expectation,
+            self.clause,
+            self.layout_clause,
+            expectation or self.expectation,
             self.placement if placement is None else placement,
-            self.recipe, self.earlier, self.beside, self.steps,
-        )  # fmt: skip
+            self.recipe,
+            self.earlier,
+            self.beside,
+            self.steps,
+        )
 
     def with_operator(self, operator: OperatorDesc) -> Case:
         """The same case of another description; the kernels beside it take its tensors.
@@ -139,8 +144,15 @@ class Case:
         A kernel that differed from it in what it loses is not among them any more: it would be the same one twice.
         """
         if not self.beside:
-            return Case(operator, self.values, self.clause, self.layout_clause, self.expectation, self.placement,
-                        earlier=self.earlier)  # fmt: skip
+            return Case(
+                operator,
+                self.values,
+                self.clause,
+                self.layout_clause,
+                self.expectation,
+                self.placement,
+                earlier=self.earlier,
+            )
         beside = dict.fromkeys(
             operator if one == self.operator else OperatorDesc(one.name, operator.tensors, one.attributes)
             for one in self.beside
@@ -190,12 +202,16 @@ class Case:
         layout_clause = reader.mapping_or_value("layout_clause")
         earlier = reader.data.get("earlier", [])
         if not isinstance(earlier, list) or len(earlier) > _MOST_EARLIER or (nested and earlier):
-            raise UsageError(f"case.earlier is not a list of up to {_MOST_EARLIER} cases",
-                             "use a file that dmlcts wrote under failures/")  # fmt: skip
+            raise UsageError(
+                f"case.earlier is not a list of up to {_MOST_EARLIER} cases",
+                "use a file that dmlcts wrote under failures/",
+            )
         beside = reader.data.get("beside", [])
         if not isinstance(beside, list) or len(beside) > _MOST_EARLIER:
-            raise UsageError(f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
-                             "use a file that dmlcts wrote under failures/")  # fmt: skip
+            raise UsageError(
+                f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
+                "use a file that dmlcts wrote under failures/",
+            )
         company = tuple(_read_company(DataReader(one, "beside"), operator) for one in beside)
         if company and operator not in company:
             raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
@@ -213,7 +229,7 @@ class Case:
             earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
             beside=company,
             steps=_read_steps(steps),
-        )  # fmt: skip
+        )
 
 
 def steps_alone(case: Case) -> Iterator[Case]:

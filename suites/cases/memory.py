@@ -230,8 +230,11 @@ def period_of(case: Case) -> int:
     """After how many elements all inputs repeat, apart from those of one element; 0 where nobody knows."""
     wide = {name: tensor for name, tensor in case.operator.inputs.items() if tensor.element_count > 1}
     periods = {case.values[name].period for name in wide}
-    many_times = any(not stride and size > 1 for tensor in wide.values()
-                   for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True))  # fmt: skip
+    many_times = any(
+        not stride and size > 1
+        for tensor in wide.values()
+        for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True)
+    )
     return 0 if len(periods) != 1 or many_times else periods.pop()
 
 
@@ -276,11 +279,15 @@ class Arena:
         """
         operator = case.operator
         bindings, size = case.placement.regions(operator)
-        large = [] if size <= _FEW_BYTES else [
-            (bindings[name].offset, bindings[name].offset + tensor.element_count * tensor.data_type.itemsize)
-            for name, tensor in operator.tensors.items()
-            if tensor.strides is None and (name in case.values or (poisoned and name == operator.output_name))
-        ]  # fmt: skip
+        large = (
+            []
+            if size <= _FEW_BYTES
+            else [
+                (bindings[name].offset, bindings[name].offset + tensor.element_count * tensor.data_type.itemsize)
+                for name, tensor in operator.tensors.items()
+                if tensor.strides is None and (name in case.values or (poisoned and name == operator.output_name))
+            ]
+        )
         memory = aligned_memory(size, allocate, turn, large)
         for name, values in case.values.items():
             stored = distinct_elements(memory, bindings[name], operator.tensors[name])
@@ -343,9 +350,10 @@ class Arena:
         count = case.operator.output.element_count
         inputs = {
             name: _logical(before, self.bindings[name], case.operator.tensors[name], count)
-            if np.may_share_memory(array, self.memory) else array  # the dispatch may change what stands in the memory
+            if np.may_share_memory(array, self.memory)
+            else array  # the dispatch may change what stands in the memory
             for name, array in self.inputs.items()
-        }  # fmt: skip
+        }
         return Arena(self.memory, before, self.bindings, inputs)
 
     def output(self, case: Case) -> Array:

@@ -41,9 +41,9 @@ def _in_pieces(expected: Callable[[Inputs], Array], inputs: Inputs, data_type: D
     found = np.empty(count, data_type.numpy)
     for start in range(0, count, _EXPECTED):
         place = slice(start, start + _EXPECTED)
-        found[place] = expected({
-            name: array[place] if array.size == count else array for name, array in inputs.items()
-        })  # fmt: skip
+        found[place] = expected(
+            {name: array[place] if array.size == count else array for name, array in inputs.items()}
+        )
     return found
 
 
@@ -217,7 +217,6 @@ class _NamedInputs:
             admitted = self.admits({name: array[first] for name, array in few.items()}, got[first])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
-
 
     def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
         """Where the output is another than the expected one, or all elements where an expected one may be wrong."""

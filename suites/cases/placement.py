@@ -67,10 +67,21 @@ class Placement:
 
     @computed
     def _hash(self) -> int:
-        return hash((
-            self.front, self.gap, self.tail, self.in_place, self.output_first, self.slack, self.alias,
-            self.one_region, self.inputs_turned, self.overlapping, self.apart,
-        ))  # fmt: skip
+        return hash(
+            (
+                self.front,
+                self.gap,
+                self.tail,
+                self.in_place,
+                self.output_first,
+                self.slack,
+                self.alias,
+                self.one_region,
+                self.inputs_turned,
+                self.overlapping,
+                self.apart,
+            )
+        )
 
     def __reduce__(self) -> tuple[type[Placement], tuple[Any, ...]]:
         """The arguments alone: a hash holds in its own process only."""
@@ -128,13 +139,11 @@ class Placement:
 @lru_cache(maxsize=1 << 14)  # a case is asked several times, and many cases have the same tensors
 def _regions(
     placement: Placement, tensors: tuple[tuple[str, TensorDesc], ...], output: str
-) -> tuple[Mapping[str, Region], int]:  # fmt: skip
+) -> tuple[Mapping[str, Region], int]:
     return _placed(placement, dict(tensors), output)
 
 
-def _placed(
-    placement: Placement, tensors: Mapping[str, TensorDesc], output: str
-) -> tuple[Mapping[str, Region], int]:  # fmt: skip
+def _placed(placement: Placement, tensors: Mapping[str, TensorDesc], output: str) -> tuple[Mapping[str, Region], int]:
     inputs = [name for name in tensors if name != output]
     order = inputs[::-1] if placement.inputs_turned else list(inputs)
     alias = (placement.alias or (inputs[0] if inputs else output)) if placement.in_place else None

@@ -158,10 +158,13 @@ class Values:
                     bits = [int(str(pattern), 16) for pattern in patterns]
                     return cls.of(np.array(bits, data_type.bits_dtype).view(data_type.numpy), data_type)
                 except (ValueError, OverflowError):
-                    raise UsageError(f"values.bits holds what is not a {data_type.name} bit pattern",
-                                     'write each as "0x…"') from None  # fmt: skip
-        raise UsageError("values hold neither bits nor a bulk seed nor a first pattern",
-                         'write {bits: ["0x…"]}, {bulk: {seed: N}} or {patterns: {first: "0x…"}}')  # fmt: skip
+                    raise UsageError(
+                        f"values.bits holds what is not a {data_type.name} bit pattern", 'write each as "0x…"'
+                    ) from None
+        raise UsageError(
+            "values hold neither bits nor a bulk seed nor a first pattern",
+            'write {bits: ["0x…"]}, {bulk: {seed: N}} or {patterns: {first: "0x…"}}',
+        )
 
 
 @dataclass(frozen=True)
@@ -178,10 +181,12 @@ class Streams(Mapping[str, Values]):
             arrays: by the tensors' names; one for every input.
             operator: whose inputs they fill.
         """
-        return cls(tuple(
-            (name, given if isinstance(given := arrays[name], Values) else Values.of(given, tensor.data_type))
-            for name, tensor in operator.inputs.items()
-        ))  # fmt: skip
+        return cls(
+            tuple(
+                (name, given if isinstance(given := arrays[name], Values) else Values.of(given, tensor.data_type))
+                for name, tensor in operator.inputs.items()
+            )
+        )
 
     def __getitem__(self, name: str) -> Values:
         return self._by_name[name]

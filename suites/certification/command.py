@@ -13,36 +13,63 @@ import click
 
 OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--backend", required=True, metavar="BACKEND", help="The implementation, as `dmlcts run` takes it."),
-    click.option("--option", "options", multiple=True, metavar="KEY=VALUE",
-                 help="An option of the backend; repeatable."),
+    click.option(
+        "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the backend; repeatable."
+    ),
     click.option("--feature-level", metavar="LEVEL", help="The level to certify (default: the one the device claims)."),
-    click.option("--operators", default="all", show_default=True, metavar="NAMES",
-                 help="The operators to certify, such as clip,round, or groups; all: every operator for which the "
-                 "level requires something. The statement names them, and verification covers them."),
+    click.option(
+        "--operators",
+        default="all",
+        show_default=True,
+        metavar="NAMES",
+        help="The operators to certify, such as clip,round, or groups; all: every operator for which the "
+        "level requires something. The statement names them, and verification covers them.",
+    ),
     click.option("--product", required=True, metavar="TEXT", help="The product that is submitted: name and version."),
     click.option("--vendor", required=True, metavar="TEXT", help="The vendor who submits it."),
     click.option("--contact", default="", metavar="TEXT", help="How to reach the vendor."),
     click.option("-o", "--output", required=True, metavar="FILE.zip", help="Where to write the submission."),
-    click.option("--key", metavar="FILE",
-                 help="The private key that signs it; `dmlcts keygen` makes one."),
+    click.option("--key", metavar="FILE", help="The private key that signs it; `dmlcts keygen` makes one."),
     click.option("--waivers", metavar="FILE", help="Failures that you accept, with reasons."),
     click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of all random values."),
-    click.option("--challenge", metavar="DIGITS",
-                 help="The verifier's challenge (`dmlcts challenge`); it seeds the evidence."),
-    click.option("--results", default="results", show_default=True, metavar="DIR",
-                 help="Folder for the run's own records."),
-    click.option("--from", "parts", multiple=True, metavar="DIR",
-                 help="Certify the results of `dmlcts run --profile certification` in this folder instead of "
-                 "running now; repeatable, once for each --shard."),
+    click.option(
+        "--challenge", metavar="DIGITS", help="The verifier's challenge (`dmlcts challenge`); it seeds the evidence."
+    ),
+    click.option(
+        "--results", default="results", show_default=True, metavar="DIR", help="Folder for the run's own records."
+    ),
+    click.option(
+        "--from",
+        "parts",
+        multiple=True,
+        metavar="DIR",
+        help="Certify the results of `dmlcts run --profile certification` in this folder instead of "
+        "running now; repeatable, once for each --shard.",
+    ),
     click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist."),
-    click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
-                 help="`none` makes a draft."),
-    click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
-                 help="Time limit for one call of the implementation."),
+    click.option(
+        "--isolation",
+        type=click.Choice(["process", "none"]),
+        default="process",
+        show_default=True,
+        help="`none` makes a draft.",
+    ),
+    click.option(
+        "--timeout",
+        default="30",
+        show_default=True,
+        metavar="SECONDS",
+        help="Time limit for one call of the implementation.",
+    ),
     click.option("--draft", is_flag=True, help="Write a draft of what cannot be certified; it states the reasons."),
-    click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="certification",
-                 show_default=True, help="Any other profile makes a draft."),
-)  # fmt: skip
+    click.option(
+        "--profile",
+        type=click.Choice(["quick", "full", "certification"]),
+        default="certification",
+        show_default=True,
+        help="Any other profile makes a draft.",
+    ),
+)
 
 
 def certify_options(command: Callable[..., Any]) -> Callable[..., Any]:

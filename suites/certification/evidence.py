@@ -137,8 +137,10 @@ def _plan(tables: Tables, names: Sequence[str], level: FeatureLevel, drawn: str,
         for data_type in DataType:
             for signature in signatures_on(table, data_type) if data_type in listed else ():
                 subject = Subject(table, signature, level, seed, profile=profiles.FULL)
-                cases = (_lattice(subject), _sample(subject, drawn)) if subject.of_one_type else (
-                    (_pairs(subject), _sample_of_several(subject, drawn))
+                cases = (
+                    (_lattice(subject), _sample(subject, drawn))
+                    if subject.of_one_type
+                    else ((_pairs(subject), _sample_of_several(subject, drawn)))
                 )
                 for kind, case in itertools.chain(*cases):
                     if _judged(case, tables, level):
@@ -188,10 +190,15 @@ def _fractional(data_type: DataType) -> list[edge_values.Bounds]:
 @lru_cache(maxsize=2)
 def _specials(data_type: DataType) -> Any:
     """What the lattice of a floating type has beside its inputs for any operator."""
-    return np.concatenate([
-        edge_values.ties(data_type), edge_values.near_ties(data_type), edge_values.integers(data_type),
-        edge_values.subnormals(data_type), edge_values.nans(data_type),
-    ])  # fmt: skip
+    return np.concatenate(
+        [
+            edge_values.ties(data_type),
+            edge_values.near_ties(data_type),
+            edge_values.integers(data_type),
+            edge_values.subnormals(data_type),
+            edge_values.nans(data_type),
+        ]
+    )
 
 
 def _inputs(data_type: DataType, around: Sequence[Any]) -> Any:
@@ -209,9 +216,11 @@ def _inputs(data_type: DataType, around: Sequence[Any]) -> Any:
 def _lattice(subject: Subject) -> Iterator[tuple[str, Case]]:
     data_type = subject.data_type
     pairs = [
-        *edge_values.bounds(data_type), *edge_values.inverted_bounds(data_type), *edge_values.equal_bounds(data_type),
+        *edge_values.bounds(data_type),
+        *edge_values.inverted_bounds(data_type),
+        *edge_values.equal_bounds(data_type),
         *_fractional(data_type),
-    ]  # fmt: skip
+    ]
     for index, attributes in enumerate(subject.attribute_sets(pairs)):
         around = [attributes[name] for name in subject.table.float_attributes]
         clause = subject.values_clause(attributes)
@@ -232,9 +241,12 @@ def _sample(subject: Subject, drawn: str) -> Iterator[tuple[str, Case]]:
         source, target = _layout(draw, sizes, in_place=in_place)
         values = _small(data_type) if scaled else Values.bulk(data_type, draw.below(1 << 32))
         placement = Placement(
-            front=16 * (1 + draw.below(40)), gap=16 * (1 + draw.below(40)), tail=16 * (1 + draw.below(40)),
-            in_place=in_place, output_first=not in_place and bool(draw.below(2)),
-        )  # fmt: skip
+            front=16 * (1 + draw.below(40)),
+            gap=16 * (1 + draw.below(40)),
+            tail=16 * (1 + draw.below(40)),
+            in_place=in_place,
+            output_first=not in_place and bool(draw.below(2)),
+        )
         operator = subject.describe(sizes, attributes, source, target)
         yield f"sample {number}", Case(operator, values, subject.values_clause(attributes), None, "oracle", placement)
 
@@ -266,9 +278,13 @@ def _sample_of_several(subject: Subject, drawn: str) -> Iterator[tuple[str, Case
         if aliases_of(table, operator).count(alias) == 0:
             alias = ""
         placement = Placement(
-            front=16 * (1 + draw.below(40)), gap=16 * (1 + draw.below(40)), tail=16 * (1 + draw.below(40)),
-            in_place=bool(alias), alias=alias, output_first=not alias and bool(draw.below(2)),
-        )  # fmt: skip
+            front=16 * (1 + draw.below(40)),
+            gap=16 * (1 + draw.below(40)),
+            tail=16 * (1 + draw.below(40)),
+            in_place=bool(alias),
+            alias=alias,
+            output_first=not alias and bool(draw.below(2)),
+        )
         values = subject.bulk(draw.below(1 << 32))
         yield f"sample {number}", Case(operator, values, subject.values_clause(attributes), None, "oracle", placement)
 

@@ -92,9 +92,15 @@ def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureReco
         findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
     if not findings:
         details = (("seen", one.said), ("again", "dispatched again, the same case came out right"))
-        findings = [Finding(
-                "execution.repeatable", "fail", case, "wrong once, and right again", details,
+        findings = [
+            Finding(
+                "execution.repeatable",
+                "fail",
+                case,
+                "wrong once, and right again",
+                details,
                 deviation=Deviation.UNSTEADY,
-            )]
+            )
+        ]
     test = f"evidence::{one.planned.identity}"
     return [failure_of(test, bench.tables, finding, settings) for finding in findings]

@@ -109,16 +109,31 @@ class Order:
             UsageError, DocumentError, WaiverError: as :meth:`Settings.read`.
         """
         settings = Settings.read(
-            backend=given["backend"], options=given["options"], results=given["results"],
-            feature_level=given["feature_level"], profile=given["profile"], seed=given["seed"],
-            waivers=given["waivers"], isolation=given["isolation"], timeout=given["timeout"],
+            backend=given["backend"],
+            options=given["options"],
+            results=given["results"],
+            feature_level=given["feature_level"],
+            profile=given["profile"],
+            seed=given["seed"],
+            waivers=given["waivers"],
+            isolation=given["isolation"],
+            timeout=given["timeout"],
             operators=wanted_operators(given["operators"], load_tables()),
-        )  # fmt: skip
+        )
         return cls(
-            settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
-            given["waivers"], given["draft"], tuple(command), tuple(given["parts"]), given["workers"],
+            settings,
+            given["product"],
+            given["vendor"],
+            given["contact"],
+            Path(given["output"]),
+            given["key"],
+            given["waivers"],
+            given["draft"],
+            tuple(command),
+            tuple(given["parts"]),
+            given["workers"],
             evidence.read_challenge(given.get("challenge")),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -193,9 +208,13 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
 
     def reasons(verdict: str | None, sweep: str) -> list[str]:
         return draft_reasons(
-            suite=reference.to_json(), profile=settings.profile, isolation=settings.isolation, verdict=verdict,
-            signed=key is not None, sweep=sweep,
-        )  # fmt: skip
+            suite=reference.to_json(),
+            profile=settings.profile,
+            isolation=settings.isolation,
+            verdict=verdict,
+            signed=key is not None,
+            sweep=sweep,
+        )
 
     _allow(reasons(None, ""), order)
     _check_output(order.output)
@@ -234,14 +253,20 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
         return _worse(verdict, standing)
     statement = {
-        **statement_of(order, results, reference), "operators": list(named), "evidence": told,
+        **statement_of(order, results, reference),
+        "operators": list(named),
+        "evidence": told,
         "draft": due or _wanted(order),
         "shards": [
-            {"file": archive.records_name(index, len(ran.shards)), "index": index, "count": len(ran.shards),
-             "records": len(records)}
+            {
+                "file": archive.records_name(index, len(ran.shards)),
+                "index": index,
+                "count": len(ran.shards),
+                "records": len(records),
+            }
             for index, records in enumerate(ran.shards, 1)
         ],
-    }  # fmt: skip
+    }
     sealed = seal(members, statement, key)
     trusted = () if key is None else (signing.raw(key),)
     found = verify.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
@@ -330,8 +355,10 @@ def run_members(ran: Ran) -> dict[str, bytes]:
     """The members of a submission that tell the run."""
     results, count = ran.results, len(ran.shards)
     environment = {
-        "format": ENVIRONMENT_FORMAT, "environment": results["environment"], "device": results["device"],
-    }  # fmt: skip
+        "format": ENVIRONMENT_FORMAT,
+        "environment": results["environment"],
+        "device": results["device"],
+    }
     return {
         archive.RESULTS: written(results),
         archive.ENVIRONMENT: written(environment),

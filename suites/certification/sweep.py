@@ -28,9 +28,11 @@ def owed_plan(tables: Tables, level: FeatureLevel) -> Plan:
 
 
 def sweep(
-    settings: Settings, level: FeatureLevel, say: Callable[[str], None],
+    settings: Settings,
+    level: FeatureLevel,
+    say: Callable[[str], None],
     cut: Callable[[Plan], Plan] = lambda whole: whole,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Sweep the implementation that the settings name; the record is also left in a folder of the run's.
 
     The implementation has a process of its own, however the run was made.
@@ -55,10 +57,15 @@ def sweep(
 
     options = [f"{key}={value}" for key, value in settings.options]
     chosen = Settings.read(
-        backend=settings.backend, options=options, results=str(settings.results / _FOLDER),
-        operators=_SELECTION["operators"], data_types=_SELECTION["data_types"], feature_level=str(level),
-        seed=settings.seed, isolation="process",
-    )  # fmt: skip
+        backend=settings.backend,
+        options=options,
+        results=str(settings.results / _FOLDER),
+        operators=_SELECTION["operators"],
+        data_types=_SELECTION["data_types"],
+        feature_level=str(level),
+        seed=settings.seed,
+        isolation="process",
+    )
     say(f"dmlcts: sweeping {drafts.SWEPT_OPERATOR} over every FLOAT32")
     crew = Processes(Orders(settings.backend, tuple(options), str(chosen.results), str(level)))
     try:
@@ -109,9 +116,12 @@ def _foreign(told: Mapping[str, Any], context: Context) -> list[str]:
     statement = context.statement
     wanted = {name: statement[name] for name in _SAME}
     wanted |= {
-        "suite": context.submission.results["suite"], "specs": dict(context.reference.tables.digests), "strict": False,
-        "selection": _SELECTION, "interrupted": False,
-    }  # fmt: skip
+        "suite": context.submission.results["suite"],
+        "specs": dict(context.reference.tables.digests),
+        "strict": False,
+        "selection": _SELECTION,
+        "interrupted": False,
+    }
     return [f"{archive.SWEEP} is of another sweep: its {name} differs" for name in wanted if told[name] != wanted[name]]
 
 

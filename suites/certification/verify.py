@@ -46,8 +46,11 @@ def check_command(context: Context) -> Said:
     wanted["waived"] = archive.WAIVERS in context.submission.members
     wanted["draft"] = context.draft
     wanted["signed"] = statement["key"] is not None
-    faults = [f"{name}: the command says {said[name]!r}, the statement {wanted[name]!r}" for name in wanted
-              if said[name] != wanted[name]]  # fmt: skip
+    faults = [
+        f"{name}: the command says {said[name]!r}, the statement {wanted[name]!r}"
+        for name in wanted
+        if said[name] != wanted[name]
+    ]
     if said["feature_level"] not in (None, statement["feature_level"]):
         faults.append(f"the command asks for level {said['feature_level']}, not {statement['feature_level']}")
     yield from ((Status.FAIL, fault) for fault in faults)
@@ -91,9 +94,19 @@ def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
     """What the results say of their run, for what does not follow from records."""
     started, finished = (structure.moment(told["timings"][name]) or now for name in ("started", "finished"))
     return RunInfo(
-        told["backend"], told["device"], told["feature_level"], told["profile"], told["seed"], told["strict"],
-        told["selection"], started, finished, told["suite"], told["environment"], told.get("shard"),
-    )  # fmt: skip
+        told["backend"],
+        told["device"],
+        told["feature_level"],
+        told["profile"],
+        told["seed"],
+        told["strict"],
+        told["selection"],
+        started,
+        finished,
+        told["suite"],
+        told["environment"],
+        told.get("shard"),
+    )
 
 
 def _unsupported(device: Mapping[str, Any]) -> set[tuple[str, str]]:
@@ -110,8 +123,11 @@ def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterabl
         elif key not in mine:
             yield "beside", f"the results have the row {' '.join(key)}, which no record supports"
         elif mine[key] != theirs[key]:
-            named = [f"{name} {theirs[key][name]}, not {mine[key][name]}" for name in mine[key]
-                     if mine[key][name] != theirs[key][name]]  # fmt: skip
+            named = [
+                f"{name} {theirs[key][name]}, not {mine[key][name]}"
+                for name in mine[key]
+                if mine[key][name] != theirs[key][name]
+            ]
             yield "other", f"{' '.join(key)}: the results say {'; '.join(named)}"
     for name in sorted({*rebuilt, *told} - {"clauses"}):
         if rebuilt.get(name) != told.get(name):
@@ -239,9 +255,10 @@ def verify_members(
 def _lines(checks: Mapping[str, structure.Check], context: Context) -> tuple[Line, ...]:
     """What the checks say, in their order."""
     return tuple(
-        line for name, check in checks.items()
+        line
+        for name, check in checks.items()
         for line in verdict.collect(name, partial(check, context), (DmlctsError,))
-    )  # fmt: skip
+    )
 
 
 def verify(

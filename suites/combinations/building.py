@@ -42,9 +42,14 @@ _EXTRA = (4, 60, 256)  # bytes
 _RANKS = range(1, 9)
 _HISTORIES = {"again": "dispatched again", "after-another": "after another", "beside-another": "beside another"}
 _STRIDE_CLAUSES = {
-    "packed": "packed", "padded": "padded", "gap-2-16": "padded", "gap-2-24": "padded",
-    "permuted": "permuted", "reversed": "permuted", "broadcast": "broadcast",
-}  # fmt: skip
+    "packed": "packed",
+    "padded": "padded",
+    "gap-2-16": "padded",
+    "gap-2-24": "padded",
+    "permuted": "permuted",
+    "reversed": "permuted",
+    "broadcast": "broadcast",
+}
 
 
 def subject_of(bench: Bench, case: Case) -> Subject:
@@ -121,10 +126,14 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     if not subject.data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
     return Case(
-        subject.described(_of_types(subject, laid), attributes), values,
+        subject.described(_of_types(subject, laid), attributes),
+        values,
         value_clause(subject, levels, attributes),
-        layout_clause(subject, levels), expectation, laid.placement, recipe,
-    )  # fmt: skip
+        layout_clause(subject, levels),
+        expectation,
+        laid.placement,
+        recipe,
+    )
 
 
 @dataclass(frozen=True)
@@ -202,8 +211,11 @@ def _laid(alike: _Alike, recipe: Recipe, counts: tuple[int, int]) -> _Laid:
     subject, levels = alike.subject, recipe.by_factor
     shape = _shape(recipe.seed, int(levels["rank"]), levels["spread"], levels["sides"], *counts)
     factor_of = dict(zip(subject.inputs, INPUT_LAYOUTS, strict=False))
-    laid = {name: _strides(recipe.seed, factor, shape, levels[factor])
-            for name, factor in factor_of.items() if factor in levels}  # fmt: skip
+    laid = {
+        name: _strides(recipe.seed, factor, shape, levels[factor])
+        for name, factor in factor_of.items()
+        if factor in levels
+    }
     source = next(iter(laid.values()))
     target = _strides(recipe.seed, OUTPUT_LAYOUT, shape, levels[OUTPUT_LAYOUT])
     placement = _placement(recipe.seed, levels["placement"])
@@ -267,8 +279,9 @@ def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:
 def _streamed(given: ByIdentity[Subject]) -> _Alike:
     """By all that the streams of a subject depend on besides their seed, whatever its tensors are called."""
     subject, rows = given.value, given.value.table.tensors
-    inputs = tuple((values.data_type, rows[name].nonzero, name in subject.single)
-                   for name, values in subject.ones.items())  # fmt: skip
+    inputs = tuple(
+        (values.data_type, rows[name].nonzero, name in subject.single) for name, values in subject.ones.items()
+    )
     output = subject.types[subject.table.output] if len(subject.inputs) == 1 else None  # else it makes no difference
     return _first(_Alike((inputs, output, subject.data_type), subject))
 
@@ -294,8 +307,11 @@ def _streams(alike: _Alike, seed: int, level: str, place: int, count: int) -> tu
         elements = subject.of_arrays(arrays)
         power = drawing.exponent(generator_of(seed, "power"), subject.data_type, "none", fractions=True)
         if level != "distinct":
-            drawn = {name: drawing.stream(generator, data_type, level, power)
-                     for name, data_type in subject.inputs.items() if data_type.is_floating}  # fmt: skip
+            drawn = {
+                name: drawing.stream(generator, data_type, level, power)
+                for name, data_type in subject.inputs.items()
+                if data_type.is_floating
+            }
             elements = subject.of_arrays(elements.arrays | drawn)
         elif subject.inputs[shown].is_floating:
             numbers = drawing.stream(generator, subject.inputs[shown], level, power)
@@ -394,6 +410,10 @@ def layout_clause(subject: Subject, levels: Mapping[str, str]) -> str:
             return f"tensor.strides.{_STRIDE_CLAUSES[layout]}"
     if levels["room"] == "larger-total-size":
         return "tensor.total-size.larger"
-    places = {"odd-offset": "binding.offset", "touching": "binding.same-resource",
-              "output-first": "binding.same-resource", "one-region": "binding.same-resource"}  # fmt: skip
+    places = {
+        "odd-offset": "binding.offset",
+        "touching": "binding.same-resource",
+        "output-first": "binding.same-resource",
+        "one-region": "binding.same-resource",
+    }
     return places.get(levels["placement"], "tensor.position")

@@ -42,9 +42,12 @@ class Relation:
 
 
 def relations_of(
-    table: FactorsTable, levels: Levels, counts: Mapping[str, tuple[int, int]], data_type: DataType,
+    table: FactorsTable,
+    levels: Levels,
+    counts: Mapping[str, tuple[int, int]],
+    data_type: DataType,
     aliases: tuple[str, ...],
-) -> tuple[Relation, ...]:  # fmt: skip
+) -> tuple[Relation, ...]:
     """The constraints that the levels of an operator on a type are under.
 
     Args:
@@ -60,9 +63,12 @@ def relations_of(
 
 @lru_cache(maxsize=256)  # most types of most operators have the same levels, and then share what follows from them
 def _relations(
-    given: ByIdentity[FactorsTable], named: tuple[tuple[str, tuple[str, ...]], ...],
-    counted: tuple[tuple[str, tuple[int, int]], ...], floating: bool, aliases: tuple[str, ...],
-) -> tuple[Relation, ...]:  # fmt: skip
+    given: ByIdentity[FactorsTable],
+    named: tuple[tuple[str, tuple[str, ...]], ...],
+    counted: tuple[tuple[str, tuple[int, int]], ...],
+    floating: bool,
+    aliases: tuple[str, ...],
+) -> tuple[Relation, ...]:
     table, levels, counts = given.value, dict(named), dict(counted)
     found = []
     for row in table.constraints:
@@ -85,9 +91,10 @@ def _relations(
 def _relation(row: ConstraintRow, levels: Levels, names: tuple[str, ...], allowed: set[tuple[str, ...]]) -> Relation:
     index = {name: {level: place for place, level in enumerate(levels[name])} for name in names}
     return Relation(
-        row.id, names,
+        row.id,
+        names,
         frozenset(tuple(index[name][level] for name, level in zip(names, one, strict=True)) for one in allowed),
-    )  # fmt: skip
+    )
 
 
 def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
@@ -96,27 +103,30 @@ def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
         return []
     names = tuple(sides)
     allowed = {
-        one for one in itertools.product(*(levels[name] for name in names))
+        one
+        for one in itertools.product(*(levels[name] for name in names))
         if not all(level in sides[name] for name, level in zip(names, one, strict=True))
-    }  # fmt: skip
+    }
     return [_relation(row, levels, names, allowed)]
 
 
 def _sizes(row: ConstraintRow, levels: Levels, counts: Mapping[str, tuple[int, int]]) -> list[Relation]:
     names = ("rank", "spread", "sides", "count")
     allowed = {
-        one for one in itertools.product(*(levels[name] for name in names))
+        one
+        for one in itertools.product(*(levels[name] for name in names))
         if exists(int(one[0]), one[1], one[2], *counts[one[3]])
-    }  # fmt: skip
+    }
     return [_relation(row, levels, names, allowed)]
 
 
 def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
     names = ("rank", "spread", layout)
     allowed = {
-        one for one in itertools.product(*(levels[name] for name in names))
+        one
+        for one in itertools.product(*(levels[name] for name in names))
         if dimensions(int(one[0]), one[1]) >= _LEAST_DIMENSIONS.get(one[2], 0)
-    }  # fmt: skip
+    }
     return [_relation(row, levels, names, allowed)]
 
 
@@ -125,9 +135,8 @@ def _same_layout(row: ConstraintRow, levels: Levels, aliases: tuple[str, ...]) -
         return []
     names = ("placement", OUTPUT_LAYOUT, *aliases)
     allowed = {
-        one for one in itertools.product(*(levels[name] for name in names))
-        if one[0] != "in-place" or one[1] in one[2:]
-    }  # fmt: skip
+        one for one in itertools.product(*(levels[name] for name in names)) if one[0] != "in-place" or one[1] in one[2:]
+    }
     return [_relation(row, levels, names, allowed)]
 
 
@@ -136,7 +145,8 @@ def _equal_inputs(row: ConstraintRow, levels: Levels) -> list[Relation]:
         return []
     names = ("placement", *(name for name in INPUT_LAYOUTS if name in levels))
     allowed = {
-        one for one in itertools.product(*(levels[name] for name in names))
+        one
+        for one in itertools.product(*(levels[name] for name in names))
         if one[0] != "one-region" or len(set(one[1:])) == 1
-    }  # fmt: skip
+    }
     return [_relation(row, levels, names, allowed)]

@@ -180,7 +180,7 @@ class _Laid(NamedTuple):
 @lru_cache(maxsize=256)
 def _encoder(
     factors: ByIdentity[FactorsTable], table: ByIdentity[OperatorTable], data_type: DataType, level: FeatureLevel
-) -> _Encoder:  # fmt: skip
+) -> _Encoder:
     ranks = obliged_ranks(table.value, data_type, level)
     found = factors_of(factors.value, table.value, data_type, ranks, "quick")
     return _Encoder(found, table.value, tuple(counts_of(factors.value).items()))
@@ -240,7 +240,7 @@ class Seen:
 
 def _space(
     factors: FactorsTable, table: OperatorTable, data_type: DataType, level: FeatureLevel, profile: str
-) -> Space:  # fmt: skip
+) -> Space:
     return space_of(factors, table, data_type, obliged_ranks(table, data_type, level), profile)
 
 

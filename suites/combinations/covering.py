@@ -99,9 +99,7 @@ class _Builder:
         self.random = random.Random(f"covering {seed}")  # noqa: S311  # an order of rows, no secret
         self.offsets: list[int] = flat_offsets(space).tolist()
         self.sizes = [len(factor.levels) for factor in space.factors]
-        self.masking = [
-            frozenset(factor.index[name] for name in factor.masks) for factor in space.factors
-        ]  # fmt: skip
+        self.masking = [frozenset(factor.index[name] for name in factor.masks) for factor in space.factors]
         place = space.position
         self.standing: list[int] = []
         self.relations: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in space.factors]

@@ -207,9 +207,11 @@ def bounds(
     found = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
     one = names[int(generator.integers(len(names)))]
     from_above = one == upper
-    edges = edge_values.limits_as_float(data_type) if not data_type.is_floating else (
-        np.float32(-np.finfo(data_type.numpy).max), np.float32(np.finfo(data_type.numpy).max)
-    )  # fmt: skip
+    edges = (
+        edge_values.limits_as_float(data_type)
+        if not data_type.is_floating
+        else (np.float32(-np.finfo(data_type.numpy).max), np.float32(np.finfo(data_type.numpy).max))
+    )
     if level == "equal":
         middle = _of_type(float(np.median(g)), data_type)
         return dict.fromkeys(names, middle + np.float32(0))  # never -0
@@ -312,9 +314,13 @@ def _beyond(generator: Generator, data_type: DataType, name: str, *, upper: bool
 
 
 def arranged(
-    x: Array, data_type: DataType, level: str, count: int, inside: Callable[[Array], NDArray[np.bool_]],
+    x: Array,
+    data_type: DataType,
+    level: str,
+    count: int,
+    inside: Callable[[Array], NDArray[np.bool_]],
     generator: Generator,
-) -> Array:  # fmt: skip
+) -> Array:
     """The stream begun elsewhere: also a few elements are of the level, and the first one can be seen to change.
 
     Args:
@@ -339,9 +345,7 @@ def _from(x: Array, start: int, count: int) -> Array:
     return x[start : start + count] if start + count <= x.size else x[np.arange(start, start + count) % x.size]
 
 
-def begun(
-    x: Array, data_type: DataType, level: str, count: int, starts: NDArray[np.intp]
-) -> NDArray[np.bool_]:  # fmt: skip
+def begun(x: Array, data_type: DataType, level: str, count: int, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
     """At which of some places so many elements of a stream begin that are of a level.
 
     Args:

@@ -128,9 +128,12 @@ def _counts(given: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def _space(
-    given: ByIdentity[FactorsTable], operator: ByIdentity[OperatorTable], data_type: DataType, ranks: tuple[int, ...],
+    given: ByIdentity[FactorsTable],
+    operator: ByIdentity[OperatorTable],
+    data_type: DataType,
+    ranks: tuple[int, ...],
     profile: str,
-) -> Space:  # fmt: skip
+) -> Space:
     factors, table = given.value, operator.value
     found = _factors(given, operator, data_type, ranks, profile)
     by_name = {factor.name: factor.levels for factor in found}

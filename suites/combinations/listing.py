@@ -38,12 +38,15 @@ def excluded_pairs(space: Space) -> dict[str, list[str]]:
             if can[offsets[one] + i, offsets[two] + j]:
                 continue
             reasons = [
-                relation.id for relation in space.relations
-                if left.name in relation.factors and right.name in relation.factors and not any(
+                relation.id
+                for relation in space.relations
+                if left.name in relation.factors
+                and right.name in relation.factors
+                and not any(
                     row[relation.factors.index(left.name)] == i and row[relation.factors.index(right.name)] == j
                     for row in relation.allowed
                 )
-            ]  # fmt: skip
+            ]
             found[reasons[0] if reasons else _JOINT].append(f"{left.name} {first} with {right.name} {second}")
     return dict(found)
 
@@ -54,10 +57,13 @@ def spared_levels(factors: FactorsTable, space: Space, data_type: DataType, prof
         for level, strength in zip(factor.levels, factor.strengths, strict=True):
             if strength < space.strength:
                 why = next(
-                    economy.why for economy in factors.economies
-                    if profile in economy.profiles and level in economy.levels.get(factor.name, ())
-                    and data_type.name in (economy.data_types or (data_type.name,)) and economy.strength == strength
-                )  # fmt: skip
+                    economy.why
+                    for economy in factors.economies
+                    if profile in economy.profiles
+                    and level in economy.levels.get(factor.name, ())
+                    and data_type.name in (economy.data_types or (data_type.name,))
+                    and economy.strength == strength
+                )
                 amount = ("not at all", "once", "in pairs")[strength]
                 yield f"{factor.name} {level} {amount} ({why})"
 
@@ -87,8 +93,10 @@ def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
         can, wanted, seen = possible(space, 2), asked(space, 2), covered(space, rows, 2)
         missing = int((wanted & ~seen).sum()) // 2
         missed += missing
-        say(f"  {name}: {len(rows)} cases; {int(can.sum()) // 2} pairs possible, {int(wanted.sum()) // 2} asked for, "
-            f"{missing} of those missing")  # fmt: skip
+        say(
+            f"  {name}: {len(rows)} cases; {int(can.sum()) // 2} pairs possible, {int(wanted.sum()) // 2} asked for, "
+            f"{missing} of those missing"
+        )
         for reason, pairs in excluded_pairs(space).items():
             for pair in pairs:
                 excluded[reason][pair].append(name)

@@ -130,5 +130,6 @@ def plain_scale_bias(generator: np.random.Generator, data_type: DataType, level:
     if level == "negative":
         signed = data_type.is_signed and generator.integers(2)
         return ScaleBias(-scale, bias) if signed else ScaleBias(scale, -bias)
-    return ScaleBias(1.0 if level in ("bias-only", "identity") else scale,
-                     0.0 if level in ("scale-only", "identity") else bias)  # fmt: skip
+    return ScaleBias(
+        1.0 if level in ("bias-only", "identity") else scale, 0.0 if level in ("scale-only", "identity") else bias
+    )

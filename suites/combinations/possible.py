@@ -110,12 +110,14 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
 
 
 @lru_cache(maxsize=64)
-def _unlimited(factors: tuple[tuple[str, tuple[str, ...], frozenset[str]], ...], relations: tuple[Relation, ...],
-               together: int) -> Bits:  # fmt: skip
+def _unlimited(
+    factors: tuple[tuple[str, tuple[str, ...], frozenset[str]], ...], relations: tuple[Relation, ...], together: int
+) -> Bits:
     space = Space(
         tuple(Factor(name, levels, levels[0], masks, (3,) * len(levels)) for name, levels, masks in factors),
-        relations, 3,
-    )  # fmt: skip
+        relations,
+        3,
+    )
     clear = [np.array([level not in factor.masks for level in factor.levels]) for factor in space.factors]
     return _combinations(space, together, clear)
 

@@ -51,10 +51,15 @@ def planned_cases(
 def without_dear_levels(space: Space) -> Space:
     """The space in which nothing is asked of levels that take time."""
     factors = tuple(
-        replace(factor, strengths=tuple(0 if level in _DEAR else strength
-                                        for level, strength in zip(factor.levels, factor.strengths, strict=True)))
+        replace(
+            factor,
+            strengths=tuple(
+                0 if level in _DEAR else strength
+                for level, strength in zip(factor.levels, factor.strengths, strict=True)
+            ),
+        )
         for factor in space.factors
-    )  # fmt: skip
+    )
     return replace(space, factors=factors)
 
 

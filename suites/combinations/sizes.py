@@ -20,8 +20,10 @@ Generator = np.random.Generator
 
 def with_larger_totals(operator: OperatorDesc, extra: int) -> OperatorDesc:
     """The description with tensors that are all so many bytes larger than they are in it."""
-    tensors = {name: TensorDesc(tensor.data_type, tensor.sizes, tensor.strides, tensor.total_size_in_bytes + extra)
-               for name, tensor in operator.tensors.items()}  # fmt: skip
+    tensors = {
+        name: TensorDesc(tensor.data_type, tensor.sizes, tensor.strides, tensor.total_size_in_bytes + extra)
+        for name, tensor in operator.tensors.items()
+    }
     return OperatorDesc(operator.name, tensors, operator.attributes)
 
 
@@ -180,7 +182,7 @@ def choose(generator: Generator, rank: int, spread: str, sides: str, least: int,
 
 def _drawn(
     generator: Generator, rank: int, spread: str, sides: str, least: int, greatest: int
-) -> tuple[int, ...] | None:  # fmt: skip
+) -> tuple[int, ...] | None:
     count = dimensions(rank, spread)
     wanted = int(generator.integers(least, greatest + 1))
     if sides == "powers-of-two":

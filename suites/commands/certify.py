@@ -45,13 +45,25 @@ def certify(**given: Any) -> None:
 
 @click.command(epilog=_EXIT_CODES)
 @click.argument("submission", type=click.Path(), metavar="SUBMISSION.zip")
-@click.option("--trust", "trusted", multiple=True, type=click.Path(), metavar="FILE.pub",
-              help="A public key whose signature counts; repeatable.")  # fmt: skip
+@click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE.pub",
+    help="A public key whose signature counts; repeatable.",
+)
 @click.option("--markdown", "page", type=click.Path(), metavar="FILE", help="Also write the verification as a page.")
-@click.option("--challenge", metavar="DIGITS",
-              help="The challenge that you handed out: the evidence must be drawn from it.")  # fmt: skip
-@click.option("--waivers-on", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY",
-              help="Check the waivers' dates against this day, such as 2027-01-31 (default: today).")  # fmt: skip
+@click.option(
+    "--challenge", metavar="DIGITS", help="The challenge that you handed out: the evidence must be drawn from it."
+)
+@click.option(
+    "--waivers-on",
+    "day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DAY",
+    help="Check the waivers' dates against this day, such as 2027-01-31 (default: today).",
+)
 def verify(
     submission: str, trusted: tuple[str, ...], page: str | None, challenge: str | None, day: datetime | None
 ) -> None:

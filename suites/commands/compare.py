@@ -14,10 +14,22 @@ from dmlcts.suites.console.saying import complain, say
 
 @click.command()
 @click.argument("backends", nargs=-1, metavar="[BACKEND]…")
-@click.option("--from", "folders", multiple=True, type=click.Path(), metavar="DIR",
-              help="Include a finished run: its folder or its results.json[.gz]; repeatable.")  # fmt: skip
-@click.option("--results", default="comparison", show_default=True, type=click.Path(), metavar="DIR",
-              help="Folder for the backends' results, one subfolder each.")  # fmt: skip
+@click.option(
+    "--from",
+    "folders",
+    multiple=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Include a finished run: its folder or its results.json[.gz]; repeatable.",
+)
+@click.option(
+    "--results",
+    default="comparison",
+    show_default=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder for the backends' results, one subfolder each.",
+)
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")

@@ -74,14 +74,22 @@ def check(results: str, path: str) -> None:
 @_RESULTS
 @click.option("--baseline", "known", type=click.Path(), metavar="FILE", help="The baseline that holds the reasons.")
 @click.option("--markdown", "path", type=click.Path(), metavar="FILE", help="Write the page here (default: print it).")
-@click.option("--models", "folder", type=click.Path(file_okay=False), metavar="FOLDER",
-              help="Write the smallest cases here: .json for DxDispatch, .yaml for `dmlcts replay`.")  # fmt: skip
-@click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
-              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+@click.option(
+    "--models",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Write the smallest cases here: .json for DxDispatch, .yaml for `dmlcts replay`.",
+)
+@click.option(
+    "--tables",
+    multiple=True,
+    type=click.Path(),
+    metavar="PATH",
+    help="A file or folder of further operator tables; repeatable.",
+)
 @judges_nothing
-def findings(
-    results: str, known: str | None, path: str | None, folder: str | None, tables: tuple[str, ...]
-) -> None:
+def findings(results: str, known: str | None, path: str | None, folder: str | None, tables: tuple[str, ...]) -> None:
     """Write the departures of a run as a Markdown page: one heading a reason, with its smallest case.
 
     The page names the run it is made from: suite, tables, commit, date. With --models it links to each case as a

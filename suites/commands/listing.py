@@ -72,8 +72,12 @@ def print_trial(name: str, trial: Trial, say: Callable[[str], object]) -> None:
 
 def print_operator(console: Console, tables: Tables, operator: OperatorTable) -> None:
     """An operator's table as a person reads it."""
-    console.print(f"{operator.operator} (DML_OPERATOR_TYPE {operator.code}, since feature level {operator.introduced})",
-                  style="bold", markup=False, highlight=False)  # fmt: skip
+    console.print(
+        f"{operator.operator} (DML_OPERATOR_TYPE {operator.code}, since feature level {operator.introduced})",
+        style="bold",
+        markup=False,
+        highlight=False,
+    )
     console.print(operator.summary, markup=False, highlight=False)
     console.print(f"\nformula   {operator.formula}", markup=False, highlight=False)
     console.print(f"in place  {'permitted' if operator.in_place else 'not permitted'}", highlight=False)
@@ -116,11 +120,13 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
             values, said = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
         table.add_row(Text(item.name), Text(values), Text(said))
     words = {
-        "rank_min": "dimensions, at least", "rank_max": "dimensions, at most",
-        "size_min": "a dimension's size, at least", "elements_max": "elements of a tensor, at most",
+        "rank_min": "dimensions, at least",
+        "rank_max": "dimensions, at most",
+        "size_min": "a dimension's size, at least",
+        "elements_max": "elements of a tensor, at most",
         "offset_alignment": "offset of a binding, a multiple of",
         "total_size_multiple": "total size in bytes, a multiple of",
-    }  # fmt: skip
+    }
     for name, value in tables.limits.items():
         table.add_row(Text(words.get(name, name.replace("_", " "))), Text(f"{value:,}"), Text("of every operator"))
     console.print(table)

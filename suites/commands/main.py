@@ -32,17 +32,27 @@ def main() -> None:
 
 @main.command()
 @click.option("-v", "--verbose", is_flag=True, help="Also print where each is installed from and its device.")
-@click.option("--check", metavar="BACKEND", help="Try this backend, named as for `dmlcts run`. Do this first with a "
-              "new backend.")  # fmt: skip
-@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
-              help="With --check: an option of the backend; repeatable.")  # fmt: skip
-@click.option("--operator", "operators", multiple=True, metavar="NAME",
-              help="With --check: only these operators (CLIP,ROUND).")  # fmt: skip
+@click.option(
+    "--check", metavar="BACKEND", help="Try this backend, named as for `dmlcts run`. Do this first with a new backend."
+)
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="With --check: an option of the backend; repeatable.",
+)
+@click.option(
+    "--operator", "operators", multiple=True, metavar="NAME", help="With --check: only these operators (CLIP,ROUND)."
+)
 @click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="With --check: only these data types.")
-@click.option("--feature-level", metavar="LEVEL",
-              help="With --check: at this feature level (default: the one the device claims).")  # fmt: skip
-@click.option("--timeout", default="10", show_default=True, metavar="SECONDS",
-              help="With --check: time limit for one call.")  # fmt: skip
+@click.option(
+    "--feature-level", metavar="LEVEL", help="With --check: at this feature level (default: the one the device claims)."
+)
+@click.option(
+    "--timeout", default="10", show_default=True, metavar="SECONDS", help="With --check: time limit for one call."
+)
 @judges_nothing
 def backends(
     verbose: bool,
@@ -76,9 +86,14 @@ def backends(
     from dmlcts.suites.trial.trial import try_backend
 
     settings = Settings.read(
-        backend=check, options=options, operators=operators, data_types=data_types, feature_level=feature_level,
-        timeout=timeout, isolation="process",
-    )  # fmt: skip
+        backend=check,
+        options=options,
+        operators=operators,
+        data_types=data_types,
+        feature_level=feature_level,
+        timeout=timeout,
+        isolation="process",
+    )
     found = try_backend(settings)
     listing.print_trial(check, found, say)
     sys.exit(0 if found.works else NOT_CONFORMANT)
@@ -96,17 +111,37 @@ def backends(
 @click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a processor).")
 @click.option("--part", type=click.Choice(["all", "mutants", "permitted"]), default="all", show_default=True)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
-@click.option("--mutants", "most_mutants", type=click.IntRange(1), metavar="N",
-              help="At most N broken implementations, drawn from the seed (default: all).")  # fmt: skip
-@click.option("--permitted", "most_permitted", type=click.IntRange(1), metavar="N",
-              help="At most N permitted implementations, drawn from the seed (default: all).")  # fmt: skip
-@click.option("--pairs", "most_pairs", type=click.IntRange(0), metavar="N",
-              help="At most N pairs of permitted implementations, drawn from the seed (default: all).")  # fmt: skip
+@click.option(
+    "--mutants",
+    "most_mutants",
+    type=click.IntRange(1),
+    metavar="N",
+    help="At most N broken implementations, drawn from the seed (default: all).",
+)
+@click.option(
+    "--permitted",
+    "most_permitted",
+    type=click.IntRange(1),
+    metavar="N",
+    help="At most N permitted implementations, drawn from the seed (default: all).",
+)
+@click.option(
+    "--pairs",
+    "most_pairs",
+    type=click.IntRange(0),
+    metavar="N",
+    help="At most N pairs of permitted implementations, drawn from the seed (default: all).",
+)
 @click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
-@click.option("--record", "record_path", type=click.Path(), metavar="FILE",
-              help="Instead, run every test on each mutant, and write which tests kill it.")  # fmt: skip
+@click.option(
+    "--record",
+    "record_path",
+    type=click.Path(),
+    metavar="FILE",
+    help="Instead, run every test on each mutant, and write which tests kill it.",
+)
 def selftest(
     seeds: tuple[int, ...],
     workers: int | None,
@@ -148,9 +183,16 @@ def selftest(
         for line in record.summary(kills):
             say(line)
         return
-    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
-                          part=part, names=names, most_mutants=most_mutants, most_permitted=most_permitted,
-                          most_pairs=most_pairs)  # fmt: skip
+    proof = proving.prove(
+        seeds or (0,),
+        workers or os.cpu_count() or 1,
+        complain,
+        part=part,
+        names=names,
+        most_mutants=most_mutants,
+        most_permitted=most_permitted,
+        most_pairs=most_pairs,
+    )
     killmatrix.print_proof(proof, PlainConsole())
     if json_path is not None:
         writing.write_json(Path(json_path), proof)
@@ -165,9 +207,13 @@ def directml() -> None:
 
 
 @directml.command()
-@click.option("--windows", metavar="[VERSION]", is_flag=False, flag_value="newest",
-              help="Download the library for Windows instead: the newest, or this version (`dmlcts directml "
-              "list`).")  # fmt: skip
+@click.option(
+    "--windows",
+    metavar="[VERSION]",
+    is_flag=False,
+    flag_value="newest",
+    help="Download the library for Windows instead: the newest, or this version (`dmlcts directml list`).",
+)
 @click.option("--accept-terms", is_flag=True, help="With --windows: accept the library's terms, which are shown.")
 @judges_nothing
 def fetch(windows: str | None, accept_terms: bool) -> None:
@@ -203,9 +249,7 @@ def list_libraries() -> None:
 
     cache = cache_folder()
     rows = [("linux", f"{fetching.DISTRIBUTION} {fetching.VERSION}", fetching.fetched_library(cache))]
-    rows += [
-        (one.version, f"{one.distribution} {one.wheel}", one.library(cache)) for one in windows_releases.RELEASES
-    ]
+    rows += [(one.version, f"{one.distribution} {one.wheel}", one.library(cache)) for one in windows_releases.RELEASES]
     for name, wheel, path in rows:
         say(f"{name:8} {wheel:32} {path if path.is_file() else 'not fetched'}")
     say("-o library=NAME takes one of them; windows is the newest that was fetched")
@@ -235,11 +279,27 @@ def secret(path: str) -> None:
 
 
 for _command in (
-    run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, reports.accuracy,
-    departures.baseline, departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge,
-    spec.spec, directml, runners, history, bisect,
+    run.run,
+    run.merge,
+    run.replay,
+    run.probe,
+    compare.compare,
+    reports.report,
+    reports.diff,
+    reports.accuracy,
+    departures.baseline,
+    departures.findings,
+    certify.certify,
+    certify.verify,
+    certify.keygen,
+    certify.challenge,
+    spec.spec,
+    directml,
+    runners,
+    history,
+    bisect,
     offline,
-):  # fmt: skip
+):
     main.add_command(_command)
 sweep.register(main, backend_options, EXIT_CODES)
 

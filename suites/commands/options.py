@@ -39,10 +39,16 @@ def backend_options(command: Command) -> Command:
     return _with(
         command,
         click.option("--backend", required=not resumable, metavar="BACKEND", help=_BACKEND_HELP),
-        click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
-                     help="An option of the backend; repeatable."),
+        click.option(
+            "-o",
+            "--option",
+            "options",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="An option of the backend; repeatable.",
+        ),
         judging_options,
-    )  # fmt: skip
+    )
 
 
 def judging_options(command: Command) -> Command:
@@ -57,11 +63,18 @@ def level_and_table_options(command: Command) -> Command:
     """Give a command the options of the feature level and of further tables."""
     return _with(
         command,
-        click.option("--feature-level", metavar="LEVEL",
-                     help="Judge at this feature level (default: the one the device claims)."),
-        click.option("--tables", "extra_tables", multiple=True, type=click.Path(), metavar="PATH",
-                     help="A file or folder with additional operator tables; repeatable."),
-    )  # fmt: skip
+        click.option(
+            "--feature-level", metavar="LEVEL", help="Judge at this feature level (default: the one the device claims)."
+        ),
+        click.option(
+            "--tables",
+            "extra_tables",
+            multiple=True,
+            type=click.Path(),
+            metavar="PATH",
+            help="A file or folder with additional operator tables; repeatable.",
+        ),
+    )
 
 
 def generation_options(command: Command) -> Command:
@@ -69,10 +82,14 @@ def generation_options(command: Command) -> Command:
     return _with(
         command,
         seed_option,
-        click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick",
-                     show_default=True,
-                     help="How many cases to generate: quick checks every clause in minutes, full takes longer."),
-    )  # fmt: skip
+        click.option(
+            "--profile",
+            type=click.Choice(["quick", "full", "certification"]),
+            default="quick",
+            show_default=True,
+            help="How many cases to generate: quick checks every clause in minutes, full takes longer.",
+        ),
+    )
 
 
 def seed_option(command: Command) -> Command:
@@ -85,27 +102,44 @@ def digest_option(command: Command) -> Command:
     """Give a command the option that prints the digest of its results."""
     return _with(
         command,
-        click.option("--digest", is_flag=True, help="Print the SHA-256 of the results in the last line, so that later "
-                     "changes to the file can be detected."),
-    )  # fmt: skip
+        click.option(
+            "--digest",
+            is_flag=True,
+            help="Print the SHA-256 of the results in the last line, so that later "
+            "changes to the file can be detected.",
+        ),
+    )
 
 
 def process_options(command: Command) -> Command:
     """Give a command the options of the process in which the implementation runs."""
     return _with(
         command,
-        click.option("--isolation", type=click.Choice(["process", "none"]),
-                     help="Run the implementation in its own process, or in this one. Use `none` only with code you "
-                     "trust (default: process for every backend but cpu)."),
-        click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
-                     help="Time limit for one call of an isolated implementation."),
-    )  # fmt: skip
+        click.option(
+            "--isolation",
+            type=click.Choice(["process", "none"]),
+            help="Run the implementation in its own process, or in this one. Use `none` only with code you "
+            "trust (default: process for every backend but cpu).",
+        ),
+        click.option(
+            "--timeout",
+            default="30",
+            show_default=True,
+            metavar="SECONDS",
+            help="Time limit for one call of an isolated implementation.",
+        ),
+    )
 
 
 def selection_options(command: Command) -> Command:
     """Give a command the options that select operators, types and clauses."""
-    clause = click.option("--clause", "clauses", multiple=True, metavar="GLOB",
-                          help="Only these clauses ('clip.cast.*,clip.nan.*'); repeatable.")  # fmt: skip
+    clause = click.option(
+        "--clause",
+        "clauses",
+        multiple=True,
+        metavar="GLOB",
+        help="Only these clauses ('clip.cast.*,clip.nan.*'); repeatable.",
+    )
     return _with(operator_options(command), clause)
 
 
@@ -113,8 +147,18 @@ def operator_options(command: Command) -> Command:
     """Give a command the options that select operators and types."""
     return _with(
         command,
-        click.option("--operator", "operators", multiple=True, metavar="NAME",
-                     help="Only these operators and groups (CLIP,rounding); repeatable."),
-        click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
-                     help="Only these data types (FLOAT16,INT8); repeatable."),
-    )  # fmt: skip
+        click.option(
+            "--operator",
+            "operators",
+            multiple=True,
+            metavar="NAME",
+            help="Only these operators and groups (CLIP,rounding); repeatable.",
+        ),
+        click.option(
+            "--data-type",
+            "data_types",
+            multiple=True,
+            metavar="TYPE",
+            help="Only these data types (FLOAT16,INT8); repeatable.",
+        ),
+    )

@@ -25,20 +25,31 @@ from dmlcts.suites.console.saying import complain, say, tell
 if TYPE_CHECKING:
     from dmlcts.specs.tables import Tables
 
-_TABLES = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
-                       help="A file or folder with additional operator tables; repeatable.")  # fmt: skip
+_TABLES = click.option(
+    "--tables",
+    multiple=True,
+    type=click.Path(),
+    metavar="PATH",
+    help="A file or folder with additional operator tables; repeatable.",
+)
 _RESULTS = "DIR|results.json"
 
 
 @click.command()
 @click.argument("results", type=click.Path(), metavar=_RESULTS)
 @click.option("--html", type=click.Path(), metavar="FILE", help="Write an HTML page to FILE.")
-@click.option("--markdown", type=click.Path(allow_dash=True), metavar="FILE",
-              help="Write a summary for a pull request to FILE; `-` prints it.")  # fmt: skip
-@click.option("--junit", type=click.Path(), metavar="FILE",
-              help="Write JUnit XML to FILE, one test case for each clause row.")  # fmt: skip
-@click.option("--badge", type=click.Path(), metavar="FILE",
-              help="Write the JSON of a shields.io endpoint badge to FILE.")  # fmt: skip
+@click.option(
+    "--markdown",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Write a summary for a pull request to FILE; `-` prints it.",
+)
+@click.option(
+    "--junit", type=click.Path(), metavar="FILE", help="Write JUnit XML to FILE, one test case for each clause row."
+)
+@click.option(
+    "--badge", type=click.Path(), metavar="FILE", help="Write the JSON of a shields.io endpoint badge to FILE."
+)
 @_TABLES
 @judges_nothing
 def report(
@@ -82,10 +93,16 @@ def report(
 @click.command()
 @click.argument("first", type=click.Path(), metavar="A")
 @click.argument("second", type=click.Path(), metavar="B")
-@click.option("--json", "json_path", type=click.Path(allow_dash=True), metavar="FILE",
-              help="Write the difference as JSON; `-` prints it.")  # fmt: skip
-@click.option("--markdown", type=click.Path(allow_dash=True), metavar="FILE",
-              help="Write it for a pull request; `-` prints it.")  # fmt: skip
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Write the difference as JSON; `-` prints it.",
+)
+@click.option(
+    "--markdown", type=click.Path(allow_dash=True), metavar="FILE", help="Write it for a pull request; `-` prints it."
+)
 @_TABLES
 def diff(first: str, second: str, json_path: str | None, markdown: str | None, tables: tuple[str, ...]) -> None:
     """Show what changed from run A to run B, each a results folder or results.json.
@@ -115,16 +132,32 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
 
 @click.command(epilog="Exit codes: 0 measured, 2 usage or table error, 3 backend unavailable, 4 nothing was measured.")
 @click.argument("runs", nargs=-1, type=click.Path(), metavar="[RESULTS]…")
-@click.option("--backend", "backends", multiple=True, metavar="BACKEND",
-              help="Measure this backend, named as for `dmlcts run`, options in brackets; repeatable.")  # fmt: skip
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    metavar="BACKEND",
+    help="Measure this backend, named as for `dmlcts run`, options in brackets; repeatable.",
+)
 @operator_options
 @level_and_table_options
 @generation_options
-@click.option("--results", default="accuracy", show_default=True, type=click.Path(), metavar="DIR",
-              help="Folder for the measuring runs, one subfolder each.")  # fmt: skip
+@click.option(
+    "--results",
+    default="accuracy",
+    show_default=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder for the measuring runs, one subfolder each.",
+)
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`).")
-@click.option("--markdown", "path", type=click.Path(allow_dash=True), metavar="FILE",
-              help="Write the table as Markdown; `-` prints it.")  # fmt: skip
+@click.option(
+    "--markdown",
+    "path",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Write the table as Markdown; `-` prints it.",
+)
 @judges_nothing
 def accuracy(
     runs: tuple[str, ...],
@@ -169,8 +202,11 @@ def accuracy(
     for column in columns:
         if column.results is None:
             complain(f"dmlcts: {one_line(f'{column.label}: {column.reason}')}")
-    told = [(column.label, chosen(column.results, settings.operators, settings.data_types))
-            for column in columns if column.results is not None]  # fmt: skip
+    told = [
+        (column.label, chosen(column.results, settings.operators, settings.data_types))
+        for column in columns
+        if column.results is not None
+    ]
     if not told:
         sys.exit(UNAVAILABLE)
     if not measured(results for _, results in told):

@@ -39,9 +39,15 @@ from dmlcts.suites.console.saying import say, tell
     metavar="DIR",
     help="Folder for results.json, results.html, junit.xml, records.jsonl and failures/*.yaml.",
 )
-@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); more than 1 need "
-              "pytest-xdist. Default: 1; for directml on the software adapter one a processor, at most "
-              "16, unless clauses are selected.")
+@click.option(
+    "-n",
+    "workers",
+    default="",
+    metavar="N",
+    help="Run in N processes (or `auto`); more than 1 need "
+    "pytest-xdist. Default: 1; for directml on the software adapter one a processor, at most "
+    "16, unless clauses are selected.",
+)
 @click.option("--shard", metavar="I/N", help="Run only the Ith of N parts; `dmlcts merge` joins them.")
 @click.option(
     "--resume",
@@ -49,8 +55,12 @@ from dmlcts.suites.console.saying import say, tell
     metavar="DIR",
     help="Continue the interrupted run in this results folder, with its options.",
 )
-@click.option("--waivers", type=click.Path(), metavar="FILE",
-              help="Failures that you accept, with reasons; reports/CERTIFYING.md shows the format.")  # fmt: skip
+@click.option(
+    "--waivers",
+    type=click.Path(),
+    metavar="FILE",
+    help="Failures that you accept, with reasons; reports/CERTIFYING.md shows the format.",
+)
 @click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing item (tests of an operator).")
 @click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing items.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for every test, and each failure in full at once.")
@@ -116,9 +126,13 @@ def run(
         if not quiet:
             say(f"dmlcts: in {workers} processes; -n 1 for one")
     finished = running.execute(
-        settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
+        settings,
+        workers=workers,
+        verbose=verbose,
+        quiet=quiet,
+        resume=resume is not None,
         most_failures=1 if stop_at_first else maxfail or 0,
-    )  # fmt: skip
+    )
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
     if quiet:
         reports.tell_briefly(settings.results, settings.tables)
@@ -179,8 +193,14 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
 
 @click.command()
 @click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
-@click.option("--repeat", type=click.IntRange(1, 1_000_000), default=1, show_default=True, metavar="N",
-              help="Judge each N times, for failures that come and go.")  # fmt: skip
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Judge each N times, for failures that come and go.",
+)
 @click.option(
     "--dump",
     type=click.Path(file_okay=False),

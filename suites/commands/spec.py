@@ -18,8 +18,13 @@ def spec() -> None:
     """Read, check, trace and compare the spec tables."""
 
 
-_tables_option = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
-                              help="A file or folder with additional operator tables; repeatable.")  # fmt: skip
+_tables_option = click.option(
+    "--tables",
+    multiple=True,
+    type=click.Path(),
+    metavar="PATH",
+    help="A file or folder with additional operator tables; repeatable.",
+)
 
 
 @spec.command()

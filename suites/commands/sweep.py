@@ -16,26 +16,59 @@ from dmlcts.suites.console.saying import complain, say
 
 @operator_options
 @click.option(
-    "--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True,
+    "--profile",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
     help="Pairs of bounds: a few of each kind, or the whole boundary lattice. Both take all inputs.",
-)  # fmt: skip
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
-@click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
-              help="Folder for sweep.json, sweep.html, the journal and failures/sweep-*.yaml.")  # fmt: skip
-@click.option(
-    "--resume", type=click.Path(), metavar="DIR", help="Continue the interrupted sweep in this folder."
 )
-@click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N",
-              help="Judging processes, each with its own device (default: up to four for cpu, else one).")  # fmt: skip
-@click.option("--lanes", type=click.IntRange(0), default=0, metavar="N",
-              help="Tensors in flight on a device (default: two for cpu, else up to four).")  # fmt: skip
-@click.option("--tensor-elements", type=click.IntRange(0, 1 << 24), default=0, metavar="N",
-              help="Elements of a tensor (default: the quickest of several sizes).")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, metavar="S",
-              help="Time limit for a block, in seconds; then its process is ended.")  # fmt: skip
-@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
-              help="Run the implementation in its own process, or in the judge's. Use `none` only with code "
-              "you trust.")  # fmt: skip
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
+@click.option(
+    "--results",
+    default="results",
+    show_default=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder for sweep.json, sweep.html, the journal and failures/sweep-*.yaml.",
+)
+@click.option("--resume", type=click.Path(), metavar="DIR", help="Continue the interrupted sweep in this folder.")
+@click.option(
+    "-n",
+    "workers",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Judging processes, each with its own device (default: up to four for cpu, else one).",
+)
+@click.option(
+    "--lanes",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Tensors in flight on a device (default: two for cpu, else up to four).",
+)
+@click.option(
+    "--tensor-elements",
+    type=click.IntRange(0, 1 << 24),
+    default=0,
+    metavar="N",
+    help="Elements of a tensor (default: the quickest of several sizes).",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(1, 86400),
+    default=600.0,
+    show_default=True,
+    metavar="S",
+    help="Time limit for a block, in seconds; then its process is ended.",
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["process", "none"]),
+    default="process",
+    show_default=True,
+    help="Run the implementation in its own process, or in the judge's. Use `none` only with code you trust.",
+)
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
 )
@@ -77,9 +110,18 @@ def sweep(
     folder = results if resume is None else resume
     settings = Settings.read(results=folder, **given)
     orders = Orders(
-        settings.backend, tuple(given["options"]), folder, given["feature_level"] or "", settings.strict,
-        settings.extra_tables, lanes, tensor_elements, not no_compiled, settings.isolation, timeout,
-    )  # fmt: skip
+        settings.backend,
+        tuple(given["options"]),
+        folder,
+        given["feature_level"] or "",
+        settings.strict,
+        settings.extra_tables,
+        lanes,
+        tensor_elements,
+        not no_compiled,
+        settings.isolation,
+        timeout,
+    )
     crew: Crew
     if scheduler is None:
         crew = Processes(orders, workers)
@@ -105,13 +147,20 @@ def sweep(
 
 
 @click.option("--backend", default="cpu", show_default=True, metavar="BACKEND", help="The implementation to sweep.")
-@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
-              help="An option of the backend; repeatable.")  # fmt: skip
+@click.option(
+    "-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the backend; repeatable."
+)
 @click.option(
     "--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often to measure the simple operations."
 )
-@click.option("--share", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-              help="Sweep only one in N of the inputs: quicker, less exact.")  # fmt: skip
+@click.option(
+    "--share",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Sweep only one in N of the inputs: quicker, less exact.",
+)
 @click.option(
     "-n",
     "workers",
@@ -120,22 +169,31 @@ def sweep(
     metavar="N",
     help="Processes of the sweeps (default: as for `sweep`).",
 )
-@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
-              help="As for `sweep`.")  # fmt: skip
 @click.option(
-    "--run/--no-run", "ordinary", default=True, show_default=True,
+    "--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True, help="As for `sweep`."
+)
+@click.option(
+    "--run/--no-run",
+    "ordinary",
+    default=True,
+    show_default=True,
     help="Also time --help, `run` to its first case, and a quick run of CLIP, ROUND and THRESHOLD.",
-)  # fmt: skip
+)
 @click.option(
-    "--engine", default="ROUND,LOGICAL_NOT,ERF", show_default=True, metavar="OPERATORS",
+    "--engine",
+    default="ROUND,LOGICAL_NOT,ERF",
+    show_default=True,
+    metavar="OPERATORS",
     help="Measure the engine's time for a case, and quick runs of these operators on cpu relative to their dispatches "
     "alone; `all` takes every operator, `none` skips this.",
-)  # fmt: skip
+)
 @click.option(
-    "--against", type=click.Path(), metavar="FILE",
+    "--against",
+    type=click.Path(),
+    metavar="FILE",
     help="Exit 1 if judging is 20 % slower, relative to np.rint, than in FILE (written by --json), or the engine 25 % "
     "slower relative to bare numpy.",
-)  # fmt: skip
+)
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
 @judges_nothing

@@ -18,10 +18,18 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 LAYOUTS: tuple[SharedCheck, ...] = (
-    "tensor.strides.packed", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast",
-    "tensor.strides.output", "tensor.position", "tensor.total-size.larger", "binding.offset", "binding.same-resource",
-    "execution.repeatable", "execution.independent",
-)  # fmt: skip
+    "tensor.strides.packed",
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.broadcast",
+    "tensor.strides.output",
+    "tensor.position",
+    "tensor.total-size.larger",
+    "binding.offset",
+    "binding.same-resource",
+    "execution.repeatable",
+    "execution.independent",
+)
 
 
 def _cases(subject: Subject, judge: Judge, *, scaled: bool) -> Iterator[Case]:

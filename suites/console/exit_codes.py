@@ -25,9 +25,11 @@ NO_VERDICT = (
     "Without a verdict: 5 the output could not be written (closed pipe, full disk), "
     "6 a fault of dmlcts itself, or all processes of the run were killed; 130 interrupted."
 )
-_NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (
-    errno.EPIPE, errno.ENOSPC, errno.EIO
-)  # fmt: skip
+_NO_OUTPUT = (
+    (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT)
+    if hasattr(errno, "EDQUOT")
+    else (errno.EPIPE, errno.ENOSPC, errno.EIO)
+)
 
 
 class Unsaid(Exception):  # noqa: N818  # it says what happened

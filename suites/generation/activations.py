@@ -32,9 +32,12 @@ def elements(subject: Subject, numbers: Mapping[str, float]) -> Elements:
     with np.errstate(all="ignore"):
         half = results.dtype.type(0.5)
         splits = [
-            (results, np.zeros_like(results)), (half * results, half * results), (results + results, -results),
-            (-half * results, results + half * results), (results, results[::-1]),
-        ]  # fmt: skip
+            (results, np.zeros_like(results)),
+            (half * results, half * results),
+            (results + results, -results),
+            (-half * results, results + half * results),
+            (results, results[::-1]),
+        ]
     first, second = (np.concatenate(side) for side in zip(*splits, strict=True))
     return subject.of_arrays(dict(zip(subject.inputs, (first, second), strict=True)))
 

@@ -23,8 +23,26 @@ Attributes = Mapping[str, Attribute]
 """All attributes of a description, by name."""
 
 _MOST_SETS = 40
-_OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0, -2.0, -0.5, 4.0, 1.5, -3.0, 5.0, 7.0, 33.0, 301.0,
-                  5000001.0)
+_OTHER_NUMBERS = (
+    1.0,
+    0.0,
+    2.0,
+    0.5,
+    -1.0,
+    3.0,
+    -0.25,
+    100.0,
+    -2.0,
+    -0.5,
+    4.0,
+    1.5,
+    -3.0,
+    5.0,
+    7.0,
+    33.0,
+    301.0,
+    5000001.0,
+)
 """The last two are exponents with which a logarithm that is a little off makes another power."""
 
 
@@ -82,8 +100,9 @@ def between(table: OperatorTable, signature: Signature, low: Any = None, high: A
     given = {table.lower: low, table.upper: high}
     return ordinary(table, signature) | {
         item.name: number(table, signature, item, given[item.name])
-        for item in table.attributes if given.get(item.name) is not None
-    }  # fmt: skip
+        for item in table.attributes
+        if given.get(item.name) is not None
+    }
 
 
 def type_named(table: OperatorTable, signature: Signature, name: str) -> DataType:

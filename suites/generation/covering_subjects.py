@@ -58,8 +58,11 @@ def _of_few_bytes(given: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
     table = given.value
 
     def sizes(signature: Signature) -> tuple[int, int]:
-        each = [signature[row.type].itemsize for name, row in table.tensors.items()
-                if row.elements is None and (not row.optional or name in signature.present)]  # fmt: skip
+        each = [
+            signature[row.type].itemsize
+            for name, row in table.tensors.items()
+            if row.elements is None and (not row.optional or name in signature.present)
+        ]
         return max(each), sum(each)
 
     found: dict[Signature, tuple[int, int]] = {}

@@ -67,9 +67,7 @@ def together(
     return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in found.items()}
 
 
-def drawn(
-    inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int
-) -> dict[str, Array]:  # fmt: skip
+def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int) -> dict[str, Array]:
     """Seeded values of an only input (:func:`of_type`, with zeros among integers), or of several (:func:`together`).
 
     Args:
@@ -88,7 +86,7 @@ def drawn(
 
 def drawn_once(
     inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int
-) -> Mapping[str, Array]:  # fmt: skip
+) -> Mapping[str, Array]:
     """The same for few, drawn once, in arrays that nobody can write to."""
     types = tuple([data_type for _, data_type in inputs])
     if output is not None and not _shows_infinities(types, output):

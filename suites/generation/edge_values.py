@@ -37,8 +37,11 @@ def neighbours(values: Iterable[Any], data_type: DataType) -> Array:
     array = np.asarray(list(values), data_type.numpy)
     if data_type.is_floating:
         with np.errstate(over="ignore"):
-            around = [array, np.nextafter(array, data_type.numpy.type(-np.inf)),
-                      np.nextafter(array, data_type.numpy.type(np.inf))]  # fmt: skip
+            around = [
+                array,
+                np.nextafter(array, data_type.numpy.type(-np.inf)),
+                np.nextafter(array, data_type.numpy.type(np.inf)),
+            ]
         return np.concatenate(around)
     limits = np.iinfo(data_type.numpy)
     one = np.ones((), data_type.numpy)
@@ -54,12 +57,14 @@ def _inputs(data_type: DataType) -> Array:
         lowest = information.minexp - information.nmant
         powers = np.ldexp(np.ones((), np.float64), np.arange(lowest, information.maxexp)).astype(data_type.numpy)
         small = np.arange(0, 40, 0.25)
-        positive = np.concatenate([
-            neighbours(powers, data_type),
-            neighbours(small.astype(data_type.numpy), data_type),
-            neighbours([information.max, information.smallest_normal, information.smallest_subnormal], data_type),
-            np.array([np.inf], data_type.numpy),
-        ])  # fmt: skip
+        positive = np.concatenate(
+            [
+                neighbours(powers, data_type),
+                neighbours(small.astype(data_type.numpy), data_type),
+                neighbours([information.max, information.smallest_normal, information.smallest_subnormal], data_type),
+                np.array([np.inf], data_type.numpy),
+            ]
+        )
         positive = positive[positive > 0]
         zeros = np.array([0.0, -0.0], data_type.numpy)
         values = _unique(np.concatenate([zeros, positive, -positive]))
@@ -175,9 +180,20 @@ def bounds(data_type: DataType) -> list[Bounds]:
         greatest, tiny = float(information.max), float(information.smallest_normal)
         ulp = float(information.eps)
         pairs = [
-            (-1.0, 1.0), (0.0, 6.0), (-0.5, 0.5), (2.0, 6.0), (-6.0, -2.0), (-1.5, 2.5), (-greatest, greatest),
-            (0.0, greatest), (-greatest, 0.0), (tiny, 1.0), (-1.0, -tiny), (1.0 + ulp, 2.0 - ulp), (-2048.0, 2046.0),
-        ]  # fmt: skip
+            (-1.0, 1.0),
+            (0.0, 6.0),
+            (-0.5, 0.5),
+            (2.0, 6.0),
+            (-6.0, -2.0),
+            (-1.5, 2.5),
+            (-greatest, greatest),
+            (0.0, greatest),
+            (-greatest, 0.0),
+            (tiny, 1.0),
+            (-1.0, -tiny),
+            (1.0 + ulp, 2.0 - ulp),
+            (-2048.0, 2046.0),
+        ]
         if data_type is DataType.FLOAT32:
             pairs += [(2.0**-100, 2.0**100), (8388607.5, 16777215.0), (-0.10000000149011612, 0.30000001192092896)]
         else:  # Direct3D keeps FLOAT16's subnormal numbers
@@ -284,9 +300,15 @@ def _kinds(data_type: DataType) -> dict[str, Array]:
         if data_type.is_signed:
             whole |= {"negative": [-step for step in low], "least": [least - 1 + step for step in low]}
         return {name: np.array(values, data_type.numpy) for name, values in whole.items()}
-    floats = {"zero": [0.0], "one": [1.0], "small": [step / 4 for step in low], "infinite": [np.inf],
-              "large": [4096.0 + 8 * step for step in low], "negative": [-step / 4 for step in low],
-              "large and negative": [-4096.0 - 8 * step for step in low]}  # fmt: skip
+    floats = {
+        "zero": [0.0],
+        "one": [1.0],
+        "small": [step / 4 for step in low],
+        "infinite": [np.inf],
+        "large": [4096.0 + 8 * step for step in low],
+        "negative": [-step / 4 for step in low],
+        "large and negative": [-4096.0 - 8 * step for step in low],
+    }
     found = {name: np.array(values, data_type.numpy) for name, values in floats.items()}
     return found | {"NaN": nans(data_type), "subnormal": subnormals(data_type)[:8]}
 

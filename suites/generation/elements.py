@@ -65,10 +65,13 @@ class Elements:
     def joined(self, *others: Elements) -> Elements:
         """These elements and then the others'."""
         return Elements(
-            {name: np.concatenate([array, *(other.arrays[name] for other in others)])
-             for name, array in self.arrays.items()},
-            self.single, self.order,
-        )  # fmt: skip
+            {
+                name: np.concatenate([array, *(other.arrays[name] for other in others)])
+                for name, array in self.arrays.items()
+            },
+            self.single,
+            self.order,
+        )
 
     def resized(self, count: int) -> Elements:
         """``count`` elements, repeated from the first on where there are fewer."""

@@ -48,21 +48,27 @@ def few_edges(data_type: DataType) -> Array:
         one, greatest, normal = own(1), information.max, information.smallest_normal
         whole = own(2.0**information.nmant)
         small = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 5.0, 7.0, 10.0, 100.0, 127.0, 128.0, 255.0, 256.0]
-        magnitudes = np.concatenate([
-            np.array(small, data_type.numpy),
-            edge_values.neighbours([one, own(2), whole, own(0.5)], data_type),
-            edge_values.neighbours([greatest, greatest / 2, normal, normal * 2], data_type),
-            np.sqrt(np.array([greatest, normal, own(3)], data_type.numpy)),
-            np.array([information.smallest_subnormal, normal / own(2), one / own(3), np.inf], data_type.numpy),
-        ])  # fmt: skip
+        magnitudes = np.concatenate(
+            [
+                np.array(small, data_type.numpy),
+                edge_values.neighbours([one, own(2), whole, own(0.5)], data_type),
+                edge_values.neighbours([greatest, greatest / 2, normal, normal * 2], data_type),
+                np.sqrt(np.array([greatest, normal, own(3)], data_type.numpy)),
+                np.array([information.smallest_subnormal, normal / own(2), one / own(3), np.inf], data_type.numpy),
+            ]
+        )
         bits = np.unique(np.concatenate([magnitudes, -magnitudes]).view(data_type.bits_dtype))
         found = np.concatenate([bits.view(data_type.numpy), edge_values.nans(data_type)[:4]])
     else:
         limits = np.iinfo(data_type.numpy)
         width = int(limits.bits)
         places = [0, 1, 2, 3, 5, 7, 10, 100, width - 1, width, width + 1, 2 * width]
-        places += [(1 << bit) + step for bit in range(3, width) for step in (-1, 0, 1)
-                   if bit in (3, 4, 7, 8, 15, 16, 24, 31, 32, 33, 53, 62, 63, width - 1)]  # fmt: skip
+        places += [
+            (1 << bit) + step
+            for bit in range(3, width)
+            for step in (-1, 0, 1)
+            if bit in (3, 4, 7, 8, 15, 16, 24, 31, 32, 33, 53, 62, 63, width - 1)
+        ]
         places += [int(limits.max) - step for step in (0, 1, 2)] + [int(limits.max) // 2, int(limits.max) // 3]
         places += [-place for place in places] + [int(limits.min) + step for step in (0, 1, 2)]
         found = _typed(places, data_type)
@@ -102,10 +108,12 @@ def _quotients(data_type: DataType) -> tuple[Array, Array]:
         around = edge_values.neighbours(products.ravel(), data_type)
         return np.concatenate([around, -around]), np.concatenate([np.tile(divisors, 3)] * 2)
     limits = np.iinfo(data_type.numpy)
-    pairs = [(count * divisor + step, divisor)
-             for divisor in (1, 2, 3, 5, 7, 10, 100, 127, 641, 65_537, -1, -2, -3, -7)
-             for count in (0, 1, 2, 3, 10, 17, 1000, int(limits.max) // abs(divisor))
-             for step in (-1, 0, 1)]  # fmt: skip
+    pairs = [
+        (count * divisor + step, divisor)
+        for divisor in (1, 2, 3, 5, 7, 10, 100, 127, 641, 65_537, -1, -2, -3, -7)
+        for count in (0, 1, 2, 3, 10, 17, 1000, int(limits.max) // abs(divisor))
+        for step in (-1, 0, 1)
+    ]
     pairs += [(-one, other) for one, other in pairs]
     pairs += [(int(limits.min), -1), (int(limits.min), 1), (int(limits.max), -1), (0, 0), (1, 0), (int(limits.min), 0)]
     kept = [pair for pair in pairs if all(limits.min <= one <= limits.max for one in pair)]

@@ -91,8 +91,9 @@ class Subject:
         """The data type of each tensor that is there, by name, in the struct's order."""
         return {
             name: self.signature[row.type]
-            for name, row in self.table.tensors.items() if not row.optional or name in self.signature.present
-        }  # fmt: skip
+            for name, row in self.table.tensors.items()
+            if not row.optional or name in self.signature.present
+        }
 
     @cached_property
     def inputs(self) -> dict[str, DataType]:
@@ -131,8 +132,11 @@ class Subject:
 
     def _rank_of(self, name: str, rank: int) -> int:
         """The rank that a tensor has beside an output of ``rank``: the same, where its own ranks allow that."""
-        own = [support.tensor_dimension_counts[name] for support in self.table.support
-               if name in support.tensor_dimension_counts]  # fmt: skip
+        own = [
+            support.tensor_dimension_counts[name]
+            for support in self.table.support
+            if name in support.tensor_dimension_counts
+        ]
         return min(max(rank, own[0][0]), own[0][1]) if own else rank
 
     def clause(self, check: OwnCheck, **enumerators: str) -> str:
@@ -237,8 +241,9 @@ class Subject:
             return given
         unions = {
             item.name: attributes.number(self.table, self.signature, item, given[item.name])
-            for item in self._unions if isinstance(given.get(item.name), float | np.floating)
-        }  # fmt: skip
+            for item in self._unions
+            if isinstance(given.get(item.name), float | np.floating)
+        }
         return {**given, **unions}
 
     @cached_property
@@ -259,8 +264,10 @@ class Subject:
 
         Where 0 is undefined there are ones in its place, and in that of numbers that may be taken for it.
         """
-        kept = {name: distinct.without_zero(array) if self.table.tensors[name].nonzero else array
-                for name, array in arrays.items()}  # fmt: skip
+        kept = {
+            name: distinct.without_zero(array) if self.table.tensors[name].nonzero else array
+            for name, array in arrays.items()
+        }
         return Elements(kept, distinct.singles(self.single) if single is None else single, self._order)
 
     def case(
@@ -286,8 +293,13 @@ class Subject:
         """The clause that states the values: the formula's, the activation's, the enumerator's, or that of bounds."""
         if not self.of_one_type:
             fused = any(isinstance(value, OperatorDesc) for value in attributes.values())
-            found = self.table.clause_of("activation" if fused else "values", "rounding", data_type=self.data_type,
-                                         types=dict(self.signature.types), **attributes)  # fmt: skip
+            found = self.table.clause_of(
+                "activation" if fused else "values",
+                "rounding",
+                data_type=self.data_type,
+                types=dict(self.signature.types),
+                **attributes,
+            )
             return found or self.table.clauses[0].id
         inverted = self.table.clause_of("bounds.inverted")
         low, high = (attributes.get(name or "", 0) for name in (self.table.lower, self.table.upper))
@@ -344,17 +356,19 @@ class Subject:
 
     def bulk(self, seed: int) -> Streams:
         """Seeded values over the whole range of each input's type; those of one element hold ordinary ones."""
-        found = {name: Values.bulk(data_type, seed + 7919 * place)
-                 for place, (name, data_type) in enumerate(self.inputs.items())}  # fmt: skip
+        found = {
+            name: Values.bulk(data_type, seed + 7919 * place)
+            for place, (name, data_type) in enumerate(self.inputs.items())
+        }
         for name, value in distinct.singles(self.single).items():
             found[name] = Values.of([value], self.single[name])
         return Streams(tuple((name, found[name]) for name in self._order))
 
     def bulk_elements(self, seed: int, count: int) -> Elements:
         """The first ``count`` elements of :meth:`bulk`."""
-        return self.of_arrays({
-            name: values.array(count) for name, values in self.bulk(seed).items() if name in self.inputs
-        })  # fmt: skip
+        return self.of_arrays(
+            {name: values.array(count) for name, values in self.bulk(seed).items() if name in self.inputs}
+        )
 
     @cached_property
     def ones(self) -> Streams:

@@ -25,12 +25,50 @@ PARTNERS = 60
 _MOST = 4845  # values of an only input
 
 _SEAMS = (
-    math.pi / 6, math.pi / 4, math.pi / 2, 3 * math.pi / 4, math.pi, 3 * math.pi / 2, 2 * math.pi, 100 * math.pi,
-    8192 * math.pi, 105_615.0, 823_549.6, math.log(2) / 2, math.log(2), 1.5 * math.log(2), 11.0903549, 17.3286795,
-    87.3365479, 88.7228394, 89.4159851, 103.972084, 709.782713, 745.133219, 0.4375, 0.55, 0.625, 0.6875, 0.84375,
-    0.975, 1.1875, 1.25, 2.4375, 2.857, 3.92, 9.0109, 22.0, 28.0, math.sqrt(0.5), math.sqrt(2), math.sqrt(3),
-    math.sqrt(2) - 1, math.sqrt(2) + 1, 2 - math.sqrt(3), math.e,
-)  # fmt: skip
+    math.pi / 6,
+    math.pi / 4,
+    math.pi / 2,
+    3 * math.pi / 4,
+    math.pi,
+    3 * math.pi / 2,
+    2 * math.pi,
+    100 * math.pi,
+    8192 * math.pi,
+    105_615.0,
+    823_549.6,
+    math.log(2) / 2,
+    math.log(2),
+    1.5 * math.log(2),
+    11.0903549,
+    17.3286795,
+    87.3365479,
+    88.7228394,
+    89.4159851,
+    103.972084,
+    709.782713,
+    745.133219,
+    0.4375,
+    0.55,
+    0.625,
+    0.6875,
+    0.84375,
+    0.975,
+    1.1875,
+    1.25,
+    2.4375,
+    2.857,
+    3.92,
+    9.0109,
+    22.0,
+    28.0,
+    math.sqrt(0.5),
+    math.sqrt(2),
+    math.sqrt(3),
+    math.sqrt(2) - 1,
+    math.sqrt(2) + 1,
+    2 - math.sqrt(3),
+    math.e,
+)
 """Where implementations of elementary functions go over to another approximation, or the results leave a type."""
 _MULTIPLES = (1.0, -1.0, 2.0, 3.0, 0.5, 2.5, -1.5)  # whose neighbours are taken too
 _FURTHER = (5.0, 7.0, 49.0, 100.0, 127.5, 255.0, 1 / 3, 1 / 1.5, 0.4, 0.1, 1 / 7, 1 / 127.5, -2.0, -2.5, -0.5)
@@ -193,7 +231,7 @@ def beside(types: tuple[DataType, ...], place: int, around: tuple[Any, ...] = ()
 @lru_cache(maxsize=96)  # operators and signatures of the same types have them in common
 def for_all_beside(
     types: tuple[DataType, ...], place: int, around: tuple[Any, ...], count: int
-) -> tuple[tuple[Values, ...], ...]:  # fmt: skip
+) -> tuple[tuple[Values, ...], ...]:
     """For each value that one input holds everywhere the values of all: partners, some of each kind, even steps.
 
     Args:

@@ -14,21 +14,34 @@ if TYPE_CHECKING:
     from dmlcts.suites.history.judging import Judging
 
 UNAVAILABLE = 3
-_VERSIONS = click.option("--versions", default="", metavar="LIST", help="Releases and ranges, such "
-                         "as 1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).")  # fmt: skip
+_VERSIONS = click.option(
+    "--versions",
+    default="",
+    metavar="LIST",
+    help="Releases and ranges, such as 1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).",
+)
 _TERMS = click.option("--accept-terms", is_flag=True, help="directml only: accept the library's terms, shown first.")
 _KEEP = click.option("--keep", is_flag=True, help="Keep the installed releases after judging them.")
-_INDEX = click.option("--index-url", default="", metavar="URL", help="onnxruntime and torch only: the index, "
-                      "such as PyTorch's index of CPU builds.")  # fmt: skip
+_INDEX = click.option(
+    "--index-url",
+    default="",
+    metavar="URL",
+    help="onnxruntime and torch only: the index, such as PyTorch's index of CPU builds.",
+)
 _OPERATOR = click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these; repeatable.")
 _TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these types; repeatable.")
 _NAMES = "directml|onnxruntime|torch"
 
 
 def _judging(
-    package: str, accepted: bool, keep: bool, operators: tuple[str, ...], data_types: tuple[str, ...],
-    clauses: tuple[str, ...], index: str,
-) -> Judging:  # fmt: skip
+    package: str,
+    accepted: bool,
+    keep: bool,
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    index: str,
+) -> Judging:
     from dmlcts.specs.cache import cache_folder
     from dmlcts.suites.history import packages
     from dmlcts.suites.history.judging import Judging
@@ -51,8 +64,13 @@ def _judging(
 @_TERMS
 @_INDEX
 @_KEEP
-@click.option("--from", "written", type=click.Path(), metavar="FILE", help="Judge nothing; print the history in "
-              "this file, which --json wrote.")  # fmt: skip
+@click.option(
+    "--from",
+    "written",
+    type=click.Path(),
+    metavar="FILE",
+    help="Judge nothing; print the history in this file, which --json wrote.",
+)
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the history as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
@@ -98,9 +116,12 @@ def history(
         if package:
             raise UsageError("a history that is read again is of its own package", f"leave out {package}")
         for option, value in (
-            ("--versions", versions), ("--operator", operators), ("--data-type", data_types), ("--clause", clauses),
+            ("--versions", versions),
+            ("--operator", operators),
+            ("--data-type", data_types),
+            ("--clause", clauses),
             ("--index-url", index_url),
-        ):  # fmt: skip
+        ):
             if value:
                 raise UsageError("what is read from a file is not judged again", f"leave out {option}")
         document = histories.load_history(written)
@@ -125,8 +146,14 @@ def history(
 
 @click.command()
 @click.argument("package", metavar=_NAMES)
-@click.option("--clause", "clauses", multiple=True, required=True, metavar="GLOB", help="The clause that the "
-              "release breaks; repeatable.")  # fmt: skip
+@click.option(
+    "--clause",
+    "clauses",
+    multiple=True,
+    required=True,
+    metavar="GLOB",
+    help="The clause that the release breaks; repeatable.",
+)
 @_OPERATOR
 @_TYPE
 @_VERSIONS

@@ -135,8 +135,17 @@ class FromPyPI:
         while wanted:
             say(f"installing {', '.join(map(str, wanted))}")
             # Nothing is kept in pip's own cache, which would grow by hundreds of megabytes a release.
-            self._pip("install", "--quiet", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--target",
-                      str(folder), "--upgrade", *(str(one) for one in wanted))  # fmt: skip
+            self._pip(
+                "install",
+                "--quiet",
+                "--no-deps",
+                "--only-binary=:all:",
+                "--no-cache-dir",
+                "--target",
+                str(folder),
+                "--upgrade",
+                *(str(one) for one in wanted),
+            )
             installed |= {one.name.lower() for one in wanted}
             wanted = [one for one in _required(folder) if one.name.lower() not in installed and self._needs(one)]
         if self.name == "torch" and sys.platform == "linux":

@@ -72,9 +72,9 @@ def stand_in(folder: Path, roots: Iterable[Path]) -> list[str]:
         BackendUnavailable: an object cannot be read, or there is no C compiler.
     """
     objects = _loaded(folder, roots)
-    missing = sorted({
-        name for one in objects for name in one.needed if _LIBRARY.fullmatch(name) and not (folder / name).exists()
-    })  # fmt: skip
+    missing = sorted(
+        {name for one in objects for name in one.needed if _LIBRARY.fullmatch(name) and not (folder / name).exists()}
+    )
     defined = frozenset[str]().union(*(one.defined for one in objects))
     for name in missing:
         needing = [one for one in objects if name in one.needed]
@@ -124,8 +124,9 @@ def _read(path: Path) -> _Object:
             return _linked(dynamic, symbols, indices, needs)
     except ELFError as error:
         raise BackendUnavailable(
-            f"{path.name} cannot be read: {error or 'it is no ELF object'}", "choose another release, or remove "
-            f"{path.parent}, should it be damaged") from error  # fmt: skip
+            f"{path.name} cannot be read: {error or 'it is no ELF object'}",
+            f"choose another release, or remove {path.parent}, should it be damaged",
+        ) from error
 
 
 def _linked(dynamic: Any, symbols: Any, indices: Any, needs: Any) -> _Object:
@@ -159,8 +160,20 @@ def _compile(path: Path, plain: Iterable[str], versions: Mapping[str, Iterable[s
         named = {version: " ".join(f"{one};" for one in sorted(names)) for version, names in versions.items()}
         nodes = "".join(f"{version} {{ global: {names} }};\n" for version, names in named.items())
         script.write_text(nodes or "{ global: *; };\n", "utf-8")
-        run_compiler(["-shared", "-fPIC", "-fno-builtin", "-w", "-O1", f"-Wl,-soname,{path.name}",
-                      f"-Wl,--version-script={script}", "-o", str(path), str(code)])  # fmt: skip
+        run_compiler(
+            [
+                "-shared",
+                "-fPIC",
+                "-fno-builtin",
+                "-w",
+                "-O1",
+                f"-Wl,-soname,{path.name}",
+                f"-Wl,--version-script={script}",
+                "-o",
+                str(path),
+                str(code),
+            ]
+        )
 
 
 def _function(name: str) -> str:

@@ -161,8 +161,10 @@ def _children() -> list[_Child]:
     numbers: set[int] = set()
     try:
         for task in os.listdir("/proc/self/task"):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
-                 open(f"/proc/self/task/{task}/children", "rb") as stream:  # fmt: skip
+            with (
+                contextlib.suppress(FileNotFoundError, ProcessLookupError),
+                open(f"/proc/self/task/{task}/children", "rb") as stream,
+            ):
                 numbers.update(map(int, stream.read().split()))
         listed = os.path.exists("/proc/self/task") and os.path.exists(f"/proc/self/task/{os.getpid()}/children")
     except OSError:

@@ -202,8 +202,11 @@ class Lease:
         self.segment = segment
         self.size = size
         self.__array_interface__: dict[str, Any] = {
-            "version": 3, "shape": (size,), "typestr": "|u1", "data": (segment.address, False),
-        }  # fmt: skip
+            "version": 3,
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (segment.address, False),
+        }
 
 
 class SharedMemory:

@@ -330,9 +330,15 @@ class IsolatedDevice:
         assert steps is not None  # noqa: S101  # as above
         counted[0] = 0
         _dispatch_on(
-            host, lease, bindings, "live", begun=lambda: min(int(counted[0]), MOST_STEPS), device=self.number(),
-            operator=write_operator(operator), steps=[steps.segment.token, steps.segment.pages],
-        )  # fmt: skip
+            host,
+            lease,
+            bindings,
+            "live",
+            begun=lambda: min(int(counted[0]), MOST_STEPS),
+            device=self.number(),
+            operator=write_operator(operator),
+            steps=[steps.segment.token, steps.segment.pages],
+        )
 
     def allocate(self, size: int) -> Bytes:
         """A memory that the process sees as well, so that a dispatch on it need not copy."""

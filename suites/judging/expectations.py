@@ -144,8 +144,10 @@ def _without(case: Case, silent: _Silent, *clauses: str) -> Streams | None:
     def ordinary(array: Array) -> Any:
         return array.dtype.type(1) if anywhere[index] else array[index]
 
-    if all(tensor.element_count == gone.size and 0 not in tensor.element_strides
-           for tensor in case.operator.inputs.values()):  # fmt: skip
+    if all(
+        tensor.element_count == gone.size and 0 not in tensor.element_strides
+        for tensor in case.operator.inputs.values()
+    ):
         return streams_of(case, (np.where(gone, ordinary(array), array) for array in arrays))
     return None if clauses else streams_of(case, (ordinary(array) for array in arrays))
 

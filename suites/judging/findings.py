@@ -109,8 +109,9 @@ class Judgement:
 
     def checking(self, clauses: tuple[str, ...]) -> Judgement:
         """The same judgement of other clauses."""
-        return Judgement(self.findings, clauses, self.elements, self.executions, self.refused, self.unsupported,
-                         self.unreached)  # fmt: skip
+        return Judgement(
+            self.findings, clauses, self.elements, self.executions, self.refused, self.unsupported, self.unreached
+        )
 
 
 Expectation = Callable[[Bench, Case], Judgement]
@@ -215,9 +216,9 @@ _backwards = lru_cache(maxsize=1 << 11)(_reversed)
 
 def filled_with(case: Case, inputs: Mapping[str, Array]) -> Streams:
     """Streams of the logical elements of a dispatch; of a tensor of one element its only one."""
-    return streams_of(case, (
-        array[:1] if case.operator.tensors[name].element_count == 1 else array for name, array in inputs.items()
-    ))  # fmt: skip
+    return streams_of(
+        case, (array[:1] if case.operator.tensors[name].element_count == 1 else array for name, array in inputs.items())
+    )
 
 
 def plain(bench: Bench, case: Case, values: Streams, count: int) -> Case:

@@ -173,9 +173,12 @@ class Judge:
         return judgements[0]
 
     def all(
-        self, cases: Iterable[Case], told: Callable[[Case, Judgement], None] = lambda case, judgement: None, *,
+        self,
+        cases: Iterable[Case],
+        told: Callable[[Case, Judgement], None] = lambda case, judgement: None,
+        *,
         dispatches: bool = False,
-    ) -> list[Judgement]:  # fmt: skip
+    ) -> list[Judgement]:
         """Judge every case; raises ConformanceFailure at the end where something is wrong.
 
         Args:
@@ -298,9 +301,13 @@ class Judge:
         return self._tried(case, expected=expected, otherwise=otherwise)
 
     def _tried(
-        self, case: Case, *, expected: bool, ran: Ran | None = None,
+        self,
+        case: Case,
+        *,
+        expected: bool,
+        ran: Ran | None = None,
         otherwise: Callable[[Judgement], Judgement] | None = None,
-    ) -> Judgement:  # fmt: skip
+    ) -> Judgement:
         before = self.bench.losses - (ran is not None and ran.lost)
         self.bench.watch = self.seen.note
         if ran is not None and ran.outcome is None:

@@ -150,7 +150,7 @@ def survey(bench: Bench) -> Hazards:
         ranks |= {(name, rank) for rank in first.ranks[1:] if not asked.survives(_simplest(first, rank))}
         data_types |= {
             (name, one.data_type) for one in subjects[1:] if not asked.survives(_simplest(one, one.ranks[0]))
-        }  # fmt: skip
+        }
     return Hazards(frozenset(operators), frozenset(data_types), frozenset(ranks), frozenset(firsts))
 
 
@@ -197,9 +197,13 @@ def _explained(finding: Finding, seen: set[str]) -> Finding:
     said = f"{others} in a fresh process: what ran before it is to blame, or chance"
     clause = "execution.repeatable" if finding.outcome == "resource_error" else "execution.independent"
     return replace(
-        finding, clause=clause, title=f"{finding.title}, not again in a fresh process",
-        details=(*finding.details, ("again", said)), suspects=(), settled=True,
-    )  # fmt: skip
+        finding,
+        clause=clause,
+        title=f"{finding.title}, not again in a fresh process",
+        details=(*finding.details, ("again", said)),
+        suspects=(),
+        settled=True,
+    )
 
 
 def late_finding(case: Case, doubted: Doubted) -> Finding:
@@ -221,10 +225,19 @@ def unexplained(bench: Bench) -> tuple[Finding, ...]:
     """What was lost before any test began and did not happen again: told once, by whoever asks first."""
     lost, bench.unexplained = bench.unexplained, []
     return tuple(
-        _explained(Finding(case.clause, mishap.outcome, case, mishap.title or "the device was lost",
-                           (("said", mishap.text),), deviation=Deviation.STOPPED), set())
+        _explained(
+            Finding(
+                case.clause,
+                mishap.outcome,
+                case,
+                mishap.title or "the device was lost",
+                (("said", mishap.text),),
+                deviation=Deviation.STOPPED,
+            ),
+            set(),
+        )
         for case, mishap in lost
-    )  # fmt: skip
+    )
 
 
 def judge_hazard(bench: Bench, case: Case) -> Judgement:
@@ -235,5 +248,5 @@ def judge_hazard(bench: Bench, case: Case) -> Judgement:
     findings = tuple(
         replace(finding, details=(*finding.details, said), settled=True) if finding.outcome in LOSSES else finding
         for finding in judgement.findings
-    )  # fmt: skip
+    )
     return replace(judgement, findings=findings)

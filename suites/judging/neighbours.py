@@ -180,9 +180,9 @@ def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list
     laid = {name: tensors[name].strides for name in subject.wide}
     for one in _nearest(subject.table, subject.signature):
         alike = replace(subject, signature=one)
-        found.append(alike.describe(
-            sizes, operator.attributes, operator.input.strides, operator.output.strides, layouts=laid
-        ))  # fmt: skip
+        found.append(
+            alike.describe(sizes, operator.attributes, operator.input.strides, operator.output.strides, layouts=laid)
+        )
     return [one for one in dict.fromkeys(found) if one != operator]
 
 
@@ -196,8 +196,10 @@ def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDe
     repeated = (*[0] * len(outer), int(any(size > 1 for size in outer)))
     laid: list[dict[str, Sequence[int] | None]] = [{name: repeated} for name in names]
     laid += [{one: tensors[other].strides, other: tensors[one].strides} for one, other in itertools.pairwise(names)]
-    given = ({name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in one.items()}
-             for one in laid)  # fmt: skip
+    given = (
+        {name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in one.items()}
+        for one in laid
+    )
     return [replace(operator, tensors={**tensors, **one}) for one in given]
 
 
@@ -206,8 +208,12 @@ def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
     every = [one for one in signatures(table) if one != own]
     found = [one for one in every if one.types == own.types]
     for variable, _ in own.types[1:]:
-        alike = (one for one in every if one.present == own.present
-                 and one == own.exchanged(variable, dict(one.types).get(variable, own.data_type)))  # fmt: skip
+        alike = (
+            one
+            for one in every
+            if one.present == own.present
+            and one == own.exchanged(variable, dict(one.types).get(variable, own.data_type))
+        )
         found += itertools.islice(alike, 1)
     return found
 
@@ -244,11 +250,16 @@ def refusable(bench: Bench, case: Case) -> list[OperatorDesc]:
     mine = bench.tables.operator(case.operator.name)
     odd = mismatched(bench, case)
     output, types = case.operator.output, mine.types_of(mine.output)
-    retyped = (_with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(one, output.sizes))
-               for one in types if one is not output.data_type)  # fmt: skip
+    retyped = (
+        _with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(one, output.sizes))
+        for one in types
+        if one is not output.data_type
+    )
     unlike = [one for one in retyped if violations(one, bench.level, bench.tables)]
-    deep = {name: TensorDesc(one.data_type, (*((1,) * (_TOO_DEEP - one.rank)), *one.sizes))
-            for name, one in case.operator.tensors.items()}  # fmt: skip
+    deep = {
+        name: TensorDesc(one.data_type, (*((1,) * (_TOO_DEEP - one.rank)), *one.sizes))
+        for name, one in case.operator.tensors.items()
+    }
     return [odd, *unlike[:1], replace(odd, tensors=deep)]
 
 
@@ -297,8 +308,13 @@ def by_its_place(bench: Bench, case: Case) -> Judgement | None:
     """
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
     place_clause = subject.in_place_clause if case.placement.in_place else "binding.same-resource"
-    own = replace(case, clause=subject.scaled_values_clause(case.operator.attributes), expectation="oracle",
-                  layout_clause=place_clause, recipe=None)  # fmt: skip
+    own = replace(
+        case,
+        clause=subject.scaled_values_clause(case.operator.attributes),
+        expectation="oracle",
+        layout_clause=place_clause,
+        recipe=None,
+    )
     found = judge_on_a_fresh_device(bench, own)
     return found if found.findings else None
 
@@ -324,8 +340,11 @@ def stops_by_itself(bench: Bench, case: Case) -> bool:
 def closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> list[Mishap]:
     """Close kernels that kept the case company; what goes wrong, but for those that close as badly without it."""
     mishaps = [(mishap, operator) for kernel, operator in others if (mishap := bench.closed(kernel)) is not None]
-    return [mishap for mishap, one in mishaps
-            if not stops_by_itself(bench, replace(case, operator=one, values=ordinary_values(bench, one)))]  # fmt: skip
+    return [
+        mishap
+        for mishap, one in mishaps
+        if not stops_by_itself(bench, replace(case, operator=one, values=ordinary_values(bench, one)))
+    ]
 
 
 def ordinary_values(bench: Bench, operator: OperatorDesc) -> Streams:

@@ -33,9 +33,12 @@ def judge_plain_layout(bench: Bench, case: Case) -> Judgement:
     wrong = np.flatnonzero(~same_values(run.output, flat.output))
     few = {name: array[wrong] for name, array in run.inputs.items()}
     wrong = wrong[~free_among(bench, case, few, run.output[wrong], flat.output[wrong])]
-    judgement = relation(case, (run, flat), wrong, lambda i: (
-        f"{shown(run.inputs, i, run.output[i])} here and {text(flat.output[i])} in a packed tensor"
-    ))  # fmt: skip
+    judgement = relation(
+        case,
+        (run, flat),
+        wrong,
+        lambda i: f"{shown(run.inputs, i, run.output[i])} here and {text(flat.output[i])} in a packed tensor",
+    )
     findings = tuple(replace(finding, clause=case.layout_clause or case.clause) for finding in judgement.findings)
     return replace(judgement, findings=findings)
 
@@ -56,9 +59,12 @@ def judge_one_value(bench: Bench, case: Case) -> Judgement:
     if wrong.size and wider_maximum(bench, case, run) is not None:
         wrong = wrong[:0]
     taken = ", ".join(f"{name} = {value}" for name, value in casts.items())
-    judgement = relation(case, (run,), wrong, lambda i: (
-        f"input {text(run.x[i])} gives {text(run.output[i])}, though {_telling_said(case)} show {taken}"
-    ))  # fmt: skip
+    judgement = relation(
+        case,
+        (run,),
+        wrong,
+        lambda i: f"input {text(run.x[i])} gives {text(run.output[i])}, though {_telling_said(case)} show {taken}",
+    )
     findings = tuple(replace(finding, clause=case.layout_clause or case.clause) for finding in judgement.findings)
     return replace(judgement, findings=findings)
 

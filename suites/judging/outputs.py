@@ -200,8 +200,10 @@ def judge_execution(
             wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
     findings = _memory_findings(case, execution, unwritten)
     if wrong.size:
-        findings += [_wrong_values(one, oracle, execution, part, one.layout_clause or one.clause, held)
-                     for one, part in by_clause(execution.inputs, wrong)]  # fmt: skip
+        findings += [
+            _wrong_values(one, oracle, execution, part, one.layout_clause or one.clause, held)
+            for one, part in by_clause(execution.inputs, wrong)
+        ]
     checked = (*value_clauses(case), *MEMORY_CLAUSES)
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
 
@@ -252,9 +254,12 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
         bench.note(kernel, case)
         return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES), case.operator.output.element_count)
     return judge_run(
-        bench, case, oracle, lambda arena: bench.run_on(kernel, case, arena),
+        bench,
+        case,
+        oracle,
+        lambda arena: bench.run_on(kernel, case, arena),
         lambda poison: bench.run_on(kernel, case, bench.prepare(case, poisoned=True), poison),
-    )  # fmt: skip
+    )
 
 
 def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Mask:
@@ -279,7 +284,7 @@ def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Ma
 
 def judge_run(
     bench: Bench, case: Case, oracle: Oracle, run: Callable[[Arena], Outcome], repeat: Callable[[Array], Outcome]
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     """Judge a dispatch of the case.
 
     Args:
@@ -297,9 +302,13 @@ def judge_run(
 
 
 def judge_outcome(
-    bench: Bench, case: Case, oracle: Oracle, execution: Outcome, expected: Array | Mask,
+    bench: Bench,
+    case: Case,
+    oracle: Oracle,
+    execution: Outcome,
+    expected: Array | Mask,
     repeat: Callable[[Array], Outcome],
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     """Judge what a dispatch of the case came to.
 
     Args:
@@ -324,9 +333,7 @@ def judge_outcome(
     return judge_execution(case, oracle, execution, expected, again, by_clause)
 
 
-def _by_silent_point(
-    bench: Bench, case: Case, inputs: Mapping[str, Array], wrong: Array
-) -> list[tuple[Case, Array]]:  # fmt: skip
+def _by_silent_point(bench: Bench, case: Case, inputs: Mapping[str, Array], wrong: Array) -> list[tuple[Case, Array]]:
     """The wrong elements of a case about a silent point: those at it, at another one, and at none.
 
     The case has ordinary elements beside those at its point: what is wrong with them breaks the clause on values.
@@ -353,7 +360,7 @@ def judge_oracle(bench: Bench, case: Case) -> Judgement:
     if bench.at_once(case):
         return judge_run(
             bench, case, oracle, lambda arena: bench.live(case, arena), lambda poison: bench.run(case, poison)
-        )  # fmt: skip
+        )
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)

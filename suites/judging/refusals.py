@@ -40,8 +40,9 @@ def support_clause(bench: Bench, operator: OperatorDesc) -> str:
     """The clause that obliges an implementation of the bench's level to accept ``operator``: the lowest level's."""
     table = bench.tables.operator(operator.name)
     tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
-    levels = [support.level for support in table.support_at(bench.level)
-              if table.supports(tensors, support.feature_level)]  # fmt: skip
+    levels = [
+        support.level for support in table.support_at(bench.level) if table.supports(tensors, support.feature_level)
+    ]
     wanted = levels[-1] if levels else None
     stated = (clause.id for clause in table.checked_by("support.level") if clause.level == wanted)
     return next(stated, None) or table.clause_of("values", "rounding") or table.clauses[0].id
@@ -62,9 +63,7 @@ def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
         clause = case.clause
         if case.layout_clause is not None and isinstance(bench.run(_packed(bench, case)), Execution):
             clause = case.layout_clause  # the values alone do no harm
-        finding = Finding(
-            clause, outcome.outcome, case, title, (("said", outcome.text),), deviation=Deviation.STOPPED
-        )
+        finding = Finding(clause, outcome.outcome, case, title, (("said", outcome.text),), deviation=Deviation.STOPPED)
         return Judgement((finding,), (clause,))
     if isinstance(outcome, Unsupported):
         return _unsupported(bench, case, outcome)
@@ -198,7 +197,7 @@ def _listed(table: OperatorTable, tensor: str, data_type: DataType, level: Featu
 @lru_cache(maxsize=1 << 12)  # an operator's refused descriptions are of few types
 def _listed_later(
     table: ByIdentity[OperatorTable], types: tuple[tuple[str, DataType], ...], level: FeatureLevel
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether the table lists each type for its tensor, and the level does not list them all."""
     known = all(_listed(table.value, name, one, level) for name, one in types)
     return not known and all(one in table.value.types_of(name) for name, one in types)
@@ -236,7 +235,8 @@ def wrongly_accepted(bench: Bench, operator: OperatorDesc, values: Streams) -> t
     broken = (one.clause for one in unconditional_violations(operator, bench.tables) if one.clause in known)
     found = (Case(operator, values, clause, None, "refused") for clause in broken)
     return tuple(
-        Finding(one.clause, "fail", one, _ACCEPTED, deviation=Deviation.ACCEPTED) for one in itertools.islice(found, 1))
+        Finding(one.clause, "fail", one, _ACCEPTED, deviation=Deviation.ACCEPTED) for one in itertools.islice(found, 1)
+    )
 
 
 def judge_accepted(bench: Bench, case: Case) -> Judgement:

@@ -57,10 +57,16 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: 
         suspects = tuple(suspect_of(first.inputs, index) for index in order[:MOST_SUSPECTS])
         findings = (
             Finding(
-                case.clause, "fail", case, told(worst), details, int(wrong.size), suspects,
+                case.clause,
+                "fail",
+                case,
+                told(worst),
+                details,
+                int(wrong.size),
+                suspects,
                 deviation=Deviation.WRONG_VALUE if case.expectation == "plain layout" else Deviation.RELATION,
             ),
-        )  # fmt: skip
+        )
     return Judgement(findings, value_clauses(case), int(first.output.size), executions)
 
 
@@ -109,9 +115,12 @@ def judge_idempotent(bench: Bench, case: Case) -> Judgement:
     wrong = np.flatnonzero(~same_values(first.output, again.output))
     given = {name: array[wrong] for name, array in again.inputs.items()}
     wrong = wrong[~free_among(bench, case, given, first.output[wrong], again.output[wrong])]
-    return relation(case, (first, again), wrong, lambda i: (
-        f"applied again to {text(first.output[i])} it gives {text(again.output[i])}"
-    ))  # fmt: skip
+    return relation(
+        case,
+        (first, again),
+        wrong,
+        lambda i: f"applied again to {text(first.output[i])} it gives {text(again.output[i])}",
+    )
 
 
 def judge_monotone(bench: Bench, case: Case) -> Judgement:
@@ -128,10 +137,15 @@ def judge_monotone(bench: Bench, case: Case) -> Judgement:
     y = compared(run.output[order])
     falls = np.flatnonzero(~(y[1:] >= y[:-1]))
     before = {int(order[i + 1]): int(order[i]) for i in falls}
-    return relation(case, (run,), order[falls + 1], lambda i: (
-        f"input {text(run.x[before[i]])} gives {text(run.output[before[i]])}, "
-        f"the larger input {text(run.x[i])} gives {text(run.output[i])}"
-    ))  # fmt: skip
+    return relation(
+        case,
+        (run,),
+        order[falls + 1],
+        lambda i: (
+            f"input {text(run.x[before[i]])} gives {text(run.output[before[i]])}, "
+            f"the larger input {text(run.x[i])} gives {text(run.output[i])}"
+        ),
+    )
 
 
 def judge_odd(bench: Bench, case: Case) -> Judgement:
@@ -143,9 +157,15 @@ def judge_odd(bench: Bench, case: Case) -> Judgement:
     if isinstance(mirrored, Judgement):
         return mirrored
     wrong = np.flatnonzero(~same_values(run.output, -mirrored.output))
-    return relation(case, (run, mirrored), wrong, lambda i: (
-        f"input {text(run.x[i])} gives {text(run.output[i])}, input {text(-run.x[i])} gives {text(mirrored.output[i])}"
-    ))  # fmt: skip
+    return relation(
+        case,
+        (run, mirrored),
+        wrong,
+        lambda i: (
+            f"input {text(run.x[i])} gives {text(run.output[i])}, "
+            f"input {text(-run.x[i])} gives {text(mirrored.output[i])}"
+        ),
+    )
 
 
 def _range(bench: Bench, operator: OperatorDesc) -> tuple[Array, Array]:
@@ -171,9 +191,12 @@ def judge_contained(bench: Bench, case: Case) -> Judgement:
     y = compared(run.output)
     outside = (y < compared(low)) | (y > compared(high))
     permitted = f"not {text(low)}" if low == high else f"outside {text(low)} to {text(high)}"
-    return relation(case, (run,), np.flatnonzero(outside), lambda i: (
-        f"input {text(run.x[i])} gives {text(run.output[i])}, {permitted}"
-    ))  # fmt: skip
+    return relation(
+        case,
+        (run,),
+        np.flatnonzero(outside),
+        lambda i: f"input {text(run.x[i])} gives {text(run.output[i])}, {permitted}",
+    )
 
 
 def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
@@ -194,9 +217,12 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
     if isinstance(other, Judgement):
         return other
     wrong = np.flatnonzero(~same_values(clipped.output, other.output))
-    return relation(case, (clipped, other), wrong, lambda i: (
-        f"{own.short_name} gives {text(clipped.output[i])}, {one_sided.short_name} {text(other.output[i])}"
-    ))  # fmt: skip
+    return relation(
+        case,
+        (clipped, other),
+        wrong,
+        lambda i: f"{own.short_name} gives {text(clipped.output[i])}, {one_sided.short_name} {text(other.output[i])}",
+    )
 
 
 def by_formula_names(table: OperatorTable, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -238,8 +264,9 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     def told(index: int) -> str:
         return "; ".join(
             f"{bench.tables.operator(asked.operator.name).short_name} gives {text(run.output[index])} "
-            f"of {inputs_text(run.inputs, index)}" for asked, run in dispatched
-        )  # fmt: skip
+            f"of {inputs_text(run.inputs, index)}"
+            for asked, run in dispatched
+        )
 
     executions = (first, *(run for _, run in dispatched))
     for asked, run in dispatched if wrong.size else ():

@@ -73,20 +73,29 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
         return alone
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
-        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one[::-1],
-        lambda one: one, middle_reversed, lambda one: one[::-1],
-    ]  # fmt: skip
+        lambda one: one,
+        lambda one: one[::-1],
+        lambda one: np.roll(one, third),
+        lambda one: one[::-1],
+        lambda one: one,
+        middle_reversed,
+        lambda one: one[::-1],
+    ]
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
     in_place = [_placed(in_place=True, alias=one) for one in aliases] or [_placed(inputs_turned=True)]
     turned = _placed(output_first=True)
     places = [case.placement, _ELSEWHERE, in_place[0], _placed(), turned, turned, turned]
-    again = [case.changed(values=turned_values(case, turn), placement=place)
-             for turn, place in zip(turns, places, strict=True)]  # fmt: skip
+    again = [
+        case.changed(values=turned_values(case, turn), placement=place)
+        for turn, place in zip(turns, places, strict=True)
+    ]
     results = expected_outputs(bench.oracle(case.operator), case, Arena.prepare(case).inputs)
     again += [case.changed(values=values, placement=turned) for values in little_changed(case, results)]
     for name in case.operator.tensors:  # which alone moves, and back
-        again += [again[-number].changed(placement=place)
-                  for number, place in ((2, _placed(output_first=True, apart=name)), (1, turned))]  # fmt: skip
+        again += [
+            again[-number].changed(placement=place)
+            for number, place in ((2, _placed(output_first=True, apart=name)), (1, turned))
+        ]
     again += [again[-1].changed(placement=place) for place in in_place[1:]]
     return _by_one_kernel(bench, case, again)
 
@@ -334,9 +343,14 @@ def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
 
 
 def with_history(
-    bench: Bench, case: Case, clause: str, kernel: Any, before: list[tuple[Any, OperatorDesc]], *,
+    bench: Bench,
+    case: Case,
+    clause: str,
+    kernel: Any,
+    before: list[tuple[Any, OperatorDesc]],
+    *,
     closed_first: bool = False,
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     """Dispatch what runs before, then the case; what only its history makes wrong breaks ``clause``.
 
     Of kernels of its operator that stay alive, what comes of each description is judged once.
@@ -359,8 +373,13 @@ def with_history(
         earlier = case.changed(operator, own, moved)
         if judged_too and other is not kernel and operator.name == case.operator.name and operator not in known:
             known.add(operator)
-            faults += judged_before(bench, earlier, other, alive if own is values else [],
-                                    among_others=case.expectation == BESIDE_OTHER_TENSORS)  # fmt: skip
+            faults += judged_before(
+                bench,
+                earlier,
+                other,
+                alive if own is values else [],
+                among_others=case.expectation == BESIDE_OTHER_TENSORS,
+            )
             continue
         mishap = bench.run_unjudged(other, earlier)
         if mishap is None and other is kernel:
@@ -395,6 +414,8 @@ def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, com
     if is_settled(alone):
         return alone  # wrong whatever ran before
     ran = tuple((f"kernel {number}", said) for number, said in enumerate(company, start=1))
-    told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
-                 for finding in judgement.findings[:1])  # fmt: skip
+    told = tuple(
+        replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
+        for finding in judgement.findings[:1]
+    )
     return replace(judgement, findings=told)

@@ -29,10 +29,18 @@ from dmlcts.suites.judging.refusals import stopped
 _MOST_CASES = 256
 _LEAST_CASES = 3
 _MOST_BYTES = 4 << 20
-_HISTORIES = frozenset((
-    "again", "many times", "beside others", "dispatched again", "after another", "beside another",
-    "beside other tensors", "steps",
-))  # fmt: skip
+_HISTORIES = frozenset(
+    (
+        "again",
+        "many times",
+        "beside others",
+        "dispatched again",
+        "after another",
+        "beside another",
+        "beside other tensors",
+        "steps",
+    )
+)
 """Expectations whose steps follow from the case alone, where nothing is wrong."""
 
 
@@ -232,7 +240,7 @@ def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
 
 def _judge_programs(
     bench: Bench, programs: dict[int, tuple[Program, Judgement]], found: dict[int, Judgement], judge: Judging
-) -> None:  # fmt: skip
+) -> None:
     for some in _batches({place: program.room for place, (program, _) in programs.items()}):
         if bench.lives is not None and not judge.is_due(programs[some[0]][0].case):
             return  # the process was lost often enough

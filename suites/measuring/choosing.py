@@ -28,8 +28,11 @@ def value_clauses_measured(
     found: list[str] = []
     for table in operators:
         measured = [one for one in signatures(table) if takes(one.data_type) and _measured(one, table, tables)]
-        found += [clause.id for clause in table.checked_by("values")
-                  if any(is_about(clause, one.data_type, table) for one in measured)]  # fmt: skip
+        found += [
+            clause.id
+            for clause in table.checked_by("values")
+            if any(is_about(clause, one.data_type, table) for one in measured)
+        ]
     if not found:
         raise UsageError("all results of the selected operators and types are exact", "select others, such as DIVIDE")
     return found
@@ -38,8 +41,9 @@ def value_clauses_measured(
 def _measured(signature: Signature, table: OperatorTable, tables: Tables) -> bool:
     types = dict(signature.types)
     tensors = {
-        name: TensorDesc(types[row.type], (1,)) for name, row in table.tensors.items()
+        name: TensorDesc(types[row.type], (1,))
+        for name, row in table.tensors.items()
         if not row.optional or name in signature.present
-    }  # fmt: skip
+    }
     attributes = {item.name: item.enumerators[0] if item.type == "ENUM" else None for item in table.attributes}
     return is_measured(tables.law(table), OperatorDesc(table.operator, tensors, attributes))

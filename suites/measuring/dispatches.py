@@ -114,6 +114,7 @@ class Measurements:
         """What was measured, by operator and signature."""
         self._measure()
         return tuple(
-            found.record(operator, data_type) for (operator, data_type, _), found in sorted(self._found.items())
+            found.record(operator, data_type)
+            for (operator, data_type, _), found in sorted(self._found.items())
             if found.absolute is not None or any(found.apart.values())
-        )  # fmt: skip
+        )

@@ -25,14 +25,22 @@ UNSEEN = 2.0**-60  # what a FLOAT64 sum with an integer or a half loses
 WHOLE = ((2.0, 0.0), (3.0, 1.0), (2.0, 9.0))
 NEGATIVE = ((1.0, -7.0), (2.0, -90.0), (-1.0, 20.0))
 FRACTIONAL = (
-    (0.5, 0.0), (1.0, 0.75), (0.5, 1.75), (1.5, 0.0), (EVERY_BIT, 0.0), (CANCELLING, -63.0), (1.0, -UNSEEN),
+    (0.5, 0.0),
+    (1.0, 0.75),
+    (0.5, 1.75),
+    (1.5, 0.0),
+    (EVERY_BIT, 0.0),
+    (CANCELLING, -63.0),
+    (1.0, -UNSEEN),
     (0.5, UNSEEN),
-)  # fmt: skip
+)
 """Pairs of scale and bias; :func:`telling_inputs` gives inputs that tell the arithmetics apart under them."""
 
 GROUPS: Mapping[str, tuple[tuple[float, float], ...]] = {
-    "whole factors": WHOLE, "negative factors": NEGATIVE, "fractions": FRACTIONAL,
-}  # fmt: skip
+    "whole factors": WHOLE,
+    "negative factors": NEGATIVE,
+    "fractions": FRACTIONAL,
+}
 
 
 def telling_inputs(data_type: DataType) -> Any:

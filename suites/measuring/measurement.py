@@ -82,12 +82,18 @@ class Measurement:
         """What :meth:`record` told."""
         bins = np.zeros(_BINS, np.int64)
         bins[: len(seen.bins)] = seen.bins[:_BINS]
-        buckets = {one["bucket"]: (one["count"], worst) for one in seen.buckets
-                   if (worst := _read(one)) is not None}  # fmt: skip
+        buckets = {one["bucket"]: (one["count"], worst) for one in seen.buckets if (worst := _read(one)) is not None}
         return cls(
-            dict(seen.tensors), seen.types, seen.elements, bins, dict.fromkeys(_APART, 0) | dict(seen.apart),
-            _read(seen.ulp), _read(seen.absolute), buckets, _read(seen.digitless),
-        )  # fmt: skip
+            dict(seen.tensors),
+            seen.types,
+            seen.elements,
+            bins,
+            dict.fromkeys(_APART, 0) | dict(seen.apart),
+            _read(seen.ulp),
+            _read(seen.absolute),
+            buckets,
+            _read(seen.digitless),
+        )
 
     def merge(self, other: Measurement) -> None:
         """Add what was measured elsewhere, in whichever order."""
@@ -104,14 +110,21 @@ class Measurement:
     def record(self, operator: str, data_type: str) -> AccuracySeen:
         """The measurement as it travels between processes."""
         return AccuracySeen(
-            operator, data_type, self.types, dict(self.tensors), self.elements,
+            operator,
+            data_type,
+            self.types,
+            dict(self.tensors),
+            self.elements,
             tuple(np.trim_zeros(self.bins, "b").tolist()),
             {name: count for name, count in self.apart.items() if count},
-            _told(self.ulp), _told(self.absolute),
-            tuple({"bucket": place, "count": count, **_told(worst)}
-                  for place, (count, worst) in sorted(self.buckets.items())),
+            _told(self.ulp),
+            _told(self.absolute),
+            tuple(
+                {"bucket": place, "count": count, **_told(worst)}
+                for place, (count, worst) in sorted(self.buckets.items())
+            ),
             _told(self.digitless),
-        )  # fmt: skip
+        )
 
 
 def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
@@ -296,8 +309,10 @@ class Gauge:
         places = places[np.argsort(-sizes[places], kind="stable")]
         for start in range(0, min(places.size, _MOST_TRIED), _TRIED):
             some = places[start : start + _TRIED]
-            given = {name: np.ascontiguousarray(array[some if array.size > 1 else np.zeros_like(some)])
-                     for name, array in inputs.items()}  # fmt: skip
+            given = {
+                name: np.ascontiguousarray(array[some if array.size > 1 else np.zeros_like(some)])
+                for name, array in inputs.items()
+            }
             acceptance = accepted(self.law, self.operator, given, strict=False)
             right = acceptance.admits(np.ascontiguousarray(output[some]))
             if acceptance.any_value is not None:
@@ -334,8 +349,10 @@ class Gauge:
             into.buckets[place] = (count + int(counts[place]), known)
 
     def _element(self, ranked: Array, index: int, inputs: Mapping[str, Array], output: Array) -> Worst:
-        patterns = tuple(_bits(array[min(index, array.size - 1)], kind)
-                         for array, kind in zip(inputs.values(), self.kinds, strict=True))  # fmt: skip
+        patterns = tuple(
+            _bits(array[min(index, array.size - 1)], kind)
+            for array, kind in zip(inputs.values(), self.kinds, strict=True)
+        )
         return Worst(-float(ranked[index]), patterns, _bits(output[index], self.output), self.attributes)
 
 

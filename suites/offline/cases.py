@@ -98,9 +98,12 @@ def conversation(case: Case, arena: Arena) -> bytes:
     members = known.operators[case.operator.name]
     dispatch = encode_dispatch(KERNEL, members, arena.bindings, arena.memory.size, 0) + arena.memory.tobytes()
     said = (
-        ("hello", encode_hello({}, shared_memory=False)), ("create", encode_create(KERNEL, case.operator)),
-        ("dispatch", dispatch), ("close", known.layouts["close"].pack(kernel=KERNEL)), ("bye", b""),
-    )  # fmt: skip
+        ("hello", encode_hello({}, shared_memory=False)),
+        ("create", encode_create(KERNEL, case.operator)),
+        ("dispatch", dispatch),
+        ("close", known.layouts["close"].pack(kernel=KERNEL)),
+        ("bye", b""),
+    )
     header = known.layouts["header"]
     return b"".join(
         header.pack(mark=known.mark, kind=known.kinds[kind], number=number, length=len(payload)) + payload
@@ -137,11 +140,18 @@ def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], 
         total += len(data)
     settings = exported.settings
     manifest = {
-        "format": FORMAT, "protocol": definition().protocol, "suite": suite_version(),
-        "feature_level": str(exported.level), "seed": settings.seed, "operators": list(settings.operators),
-        "data_types": list(settings.data_types), "strict": settings.strict, "plan": digest(exported.planned),
-        "poison": exported.key, "cases": rows,
-    }  # fmt: skip
+        "format": FORMAT,
+        "protocol": definition().protocol,
+        "suite": suite_version(),
+        "feature_level": str(exported.level),
+        "seed": settings.seed,
+        "operators": list(settings.operators),
+        "data_types": list(settings.data_types),
+        "strict": settings.strict,
+        "plan": digest(exported.planned),
+        "poison": exported.key,
+        "cases": rows,
+    }
     write_text(folder / LIST, "".join(f"{name}\n" for name, _ in exported.files()))
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     if exported.left_out:
@@ -166,9 +176,13 @@ def read_export(folder: str, extra_tables: tuple[str, ...] = (), results: str = 
     if not isinstance(read, Mapping) or read.get("format") != FORMAT:
         raise UsageError(f"{path} is no manifest of {FORMAT}", _MEND)
     settings = Settings.read(
-        operators=_texts(read, "operators"), data_types=_texts(read, "data_types"), seed=_number(read, "seed"),
-        strict=read.get("strict") is True, extra_tables=extra_tables, results=results,
-    )  # fmt: skip
+        operators=_texts(read, "operators"),
+        data_types=_texts(read, "data_types"),
+        seed=_number(read, "seed"),
+        strict=read.get("strict") is True,
+        extra_tables=extra_tables,
+        results=results,
+    )
     exported = planned_cases(settings, FeatureLevel.parse(str(read.get("feature_level"))[:40]))
     if read.get("plan") != digest(exported.planned):
         raise UsageError(f"{path} is of other cases than those made here (suite {str(read.get('suite'))[:40]})", _MEND)

@@ -19,10 +19,12 @@ def offline() -> None:
 @offline.command()
 @click.option("--feature-level", required=True, metavar="LEVEL", help="The feature level of the cases, such as 5.0.")
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="A new or empty folder.")
-@click.option("--operator", "operators", multiple=True, metavar="NAME",
-              help="Only these operators (CLIP,ROUND); repeatable.")  # fmt: skip
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
-              help="Only these data types (FLOAT16); repeatable.")  # fmt: skip
+@click.option(
+    "--operator", "operators", multiple=True, metavar="NAME", help="Only these operators (CLIP,ROUND); repeatable."
+)
+@click.option(
+    "--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these data types (FLOAT16); repeatable."
+)
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the sample.")
 @click.option("--strict", "--strict-ieee", is_flag=True, help="Permit IEEE 754 behaviour only.")
 @judges_nothing
@@ -56,8 +58,14 @@ def export(
 @offline.command(epilog="Exit codes are those of `dmlcts run`.")
 @click.argument("cases", type=click.Path(), metavar="CASES")
 @click.argument("outputs", type=click.Path(), metavar="OUTPUTS")
-@click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
-              help="Folder for results.json, results.html, junit.xml and failures/*.yaml.")  # fmt: skip
+@click.option(
+    "--results",
+    default="results",
+    show_default=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder for results.json, results.html, junit.xml and failures/*.yaml.",
+)
 def judge(cases: str, outputs: str, results: str) -> None:
     """Judge the outputs of a runner for a folder of cases, and write ordinary results.
 

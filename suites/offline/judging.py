@@ -128,13 +128,25 @@ def _record(bench: Bench, device: RecordedDevice, group: list[tuple[str, Planned
 
 
 def _published(
-    exported: Exported, settings: Settings, device: RecordedDevice, records: list[ItemRecord], begun: datetime,
-    judged: int, missing: int,
-) -> Judged:  # fmt: skip
+    exported: Exported,
+    settings: Settings,
+    device: RecordedDevice,
+    records: list[ItemRecord],
+    begun: datetime,
+    judged: int,
+    missing: int,
+) -> Judged:
     info = RunInfo(
-        "offline", describe_device(device.info), str(exported.level), settings.profile, settings.seed, settings.strict,
-        settings.selection, begun, datetime.now(UTC),
-    )  # fmt: skip
+        "offline",
+        describe_device(device.info),
+        str(exported.level),
+        settings.profile,
+        settings.seed,
+        settings.strict,
+        settings.selection,
+        begun,
+        datetime.now(UTC),
+    )
     told = told_once(records)
     owed = list(settings.obliged(exported.level))
     document = build_results(told, owed, info, settings.tables, unsupported=settings.unsupported(device.info))

@@ -124,15 +124,19 @@ def _sitting(run: Run, tests: Sequence[str], isolation: str) -> _Sitting:
     """Run tests in a fresh process, and wait for its end."""
     settings = run.settings
     order: dict[str, Any] = {
-        "settings": settings.described() | {"isolation": isolation}, "results": str(settings.results),
-        "tests": list(tests), "path": sys.path,
-    }  # fmt: skip
+        "settings": settings.described() | {"isolation": isolation},
+        "results": str(settings.results),
+        "tests": list(tests),
+        "path": sys.path,
+    }
     with tempfile.TemporaryDirectory(prefix="dmlcts-") as folder:
         file = Path(folder, FILE)
         process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
             own_python("-m", "dmlcts.suites.rerunning.process", str(file)),
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         assert process.stdin is not None  # noqa: S101  # a pipe, as asked for
         try:
             with process.stdin as orders:  # it ends where this pipe does before it is done

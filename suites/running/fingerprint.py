@@ -65,8 +65,10 @@ def fingerprint(settings: Settings) -> Fingerprint:
         device = describe_device(run.info)
     seen = {
         (one.clause, one.operator, one.data_type): one
-        for item in run.records for one in item.behaviours if _claims(run.info, one)
-    }  # fmt: skip
+        for item in run.records
+        for one in item.behaviours
+        if _claims(run.info, one)
+    }
     unsafe = [failure.title for item in run.records for failure in item.failures]
     return Fingerprint(settings.backend, device, tuple(seen[key] for key in sorted(seen)), tuple(sorted(set(unsafe))))
 

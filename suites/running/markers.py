@@ -28,10 +28,16 @@ Role = Literal["low", "high"]
 
 
 def checks(
-    *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
-    bounds: Sequence[Role] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
-    having: Having | None = None, programs: bool = False, characterises: bool = False,
-) -> pytest.MarkDecorator:  # fmt: skip
+    *names: OwnCheck | SharedCheck,
+    data_types: Sequence[str] = (),
+    level: str | None = None,
+    bounds: Sequence[Role] = (),
+    remaining: bool = False,
+    on: OwnCheck | SharedCheck | None = None,
+    having: Having | None = None,
+    programs: bool = False,
+    characterises: bool = False,
+) -> pytest.MarkDecorator:
     """Mark a test with what it checks.
 
     Args:
@@ -78,10 +84,17 @@ class Checked:
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
         given = marker.kwargs
-        return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
-                   tuple(given.get("bounds", ())), bool(given.get("remaining")), given.get("on"),
-                   given.get("having"), bool(given.get("programs")),
-                   bool(given.get("characterises")))  # fmt: skip
+        return cls(
+            tuple(marker.args),
+            tuple(given.get("data_types", ())),
+            given.get("level"),
+            tuple(given.get("bounds", ())),
+            bool(given.get("remaining")),
+            given.get("on"),
+            given.get("having"),
+            bool(given.get("programs")),
+            bool(given.get("characterises")),
+        )
 
     @property
     def deciding(self) -> str:

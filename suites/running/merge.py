@@ -97,7 +97,7 @@ def _moved(record: ItemRecord, folder: Path) -> ItemRecord:
     failures = tuple(
         replace(failure, text=told(failure.text, failure.file)) if failure.file else failure
         for failure in record.failures
-    )  # fmt: skip
+    )
     return replace(record, failures=failures)
 
 
@@ -146,9 +146,16 @@ def merge(
     level = FeatureLevel.parse(header["level"])
     begun = [_time(content.header.get("started")) for content in contents]
     info = RunInfo(
-        settings.backend, header["device"], str(level), settings.profile, settings.seed, settings.strict,
-        settings.selection, min(begun), datetime.now(UTC),
-    )  # fmt: skip
+        settings.backend,
+        header["device"],
+        str(level),
+        settings.profile,
+        settings.seed,
+        settings.strict,
+        settings.selection,
+        min(begun),
+        datetime.now(UTC),
+    )
     records = sorted((record for content in contents for record in content.records), key=lambda record: record.test)
     records = [_moved(record, folder) for record in records]
     given = waivers or Waivers()

@@ -107,8 +107,10 @@ def _seconds(given: str | float) -> float:
     except ValueError:
         seconds = math.nan
     if not _LEAST_TIMEOUT <= seconds <= _MOST_TIMEOUT:
-        raise UsageError(f"the timeout {given!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
-                         "give for example --timeout 30")  # fmt: skip
+        raise UsageError(
+            f"the timeout {given!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
+            "give for example --timeout 30",
+        )
     return seconds
 
 
@@ -253,10 +255,19 @@ class Settings:
             TableError: an extra table is broken.
         """
         kinds: dict[str, Any] = {
-            "backend": str, "operators": list, "data_types": list, "clauses": list, "feature_level": (str, type(None)),
-            "profile": str, "seed": int, "strict": bool, "extra_tables": list, "isolation": str,
-            "timeout": (int, float), "shard": (str, type(None)),
-        }  # fmt: skip
+            "backend": str,
+            "operators": list,
+            "data_types": list,
+            "clauses": list,
+            "feature_level": (str, type(None)),
+            "profile": str,
+            "seed": int,
+            "strict": bool,
+            "extra_tables": list,
+            "isolation": str,
+            "timeout": (int, float),
+            "shard": (str, type(None)),
+        }
         options = described.get("options")
         lists = [described.get(name) for name, kind in kinds.items() if kind is list]
         if (
@@ -299,8 +310,10 @@ class Settings:
     def selection(self) -> dict[str, list[str]]:
         """What was selected, by option; empty where nothing was."""
         chosen = {
-            "operators": self.operators, "data_types": self.data_types, "clauses": self.clauses,
-        }  # fmt: skip
+            "operators": self.operators,
+            "data_types": self.data_types,
+            "clauses": self.clauses,
+        }
         return {name: list(values) for name, values in chosen.items() if values}
 
     def selects_operator(self, table: OperatorTable) -> bool:
@@ -357,9 +370,11 @@ class Settings:
         """What is judged and by what measure, as arguments that pytest and `dmlcts run` take alike."""
         found = [f"--profile={self.profile}", f"--seed={self.seed}"]
         for option, values in (
-            ("--operator", self.operators), ("--data-type", self.data_types), ("--clause", self.clauses),
+            ("--operator", self.operators),
+            ("--data-type", self.data_types),
+            ("--clause", self.clauses),
             ("--tables", self.extra_tables),
-        ):  # fmt: skip
+        ):
             found += [f"{option}={value}" for value in values]
         if self.level is not None:
             found.append(f"--feature-level={self.level}")

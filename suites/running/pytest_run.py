@@ -86,9 +86,14 @@ def usual_processes(settings: Settings) -> int:
 
 
 def execute(
-    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False,
+    settings: Settings,
+    *,
+    workers: str = "",
+    verbose: bool = False,
+    quiet: bool = False,
+    resume: bool = False,
     most_failures: int = 0,
-) -> Run:  # fmt: skip
+) -> Run:
     """Judge the backend that the settings name.
 
     Args:
@@ -127,9 +132,10 @@ def execute(
         raise KeyboardInterrupt  # before there was anything to publish
     if run.verdict is None:
         raise RunStopped(
-            "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED
+            "nothing was judged: the selection is empty"
+            if status == pytest.ExitCode.NO_TESTS_COLLECTED
             else f"nothing was judged: pytest ended with status {int(status)}"
-        )  # fmt: skip
+        )
     return run
 
 
@@ -227,9 +233,11 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
     settings = Settings.read(profile=profile, operators=operators, seed=seed)
     arguments = [*pytest_arguments(settings), "--collect-only"]
     with (
-        _silenced(True), _undisturbed(),
-        tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder),
-    ):  # fmt: skip
+        _silenced(True),
+        _undisturbed(),
+        tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder,
+        contextlib.chdir(folder),
+    ):
         status = pytest.main(arguments, plugins=[Collector(), Named(Run(settings))])
     if status != pytest.ExitCode.OK:
         raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")

@@ -97,13 +97,17 @@ def _check(path: str | Path, case: Case, tables: Tables) -> None:
         raise UsageError(f"{path} expects {case.expectation!r}", f"known are {', '.join(EXPECTATIONS)}")
     wanted = {attribute.name for attribute in tables.operator(case.operator.name).attributes}
     if set(case.operator.attributes) != wanted:
-        raise UsageError(f"{path} has the attributes {sorted(case.operator.attributes)}",
-                         f"{case.operator.name} has {sorted(wanted)}")  # fmt: skip
+        raise UsageError(
+            f"{path} has the attributes {sorted(case.operator.attributes)}",
+            f"{case.operator.name} has {sorted(wanted)}",
+        )
     table = tables.operator(case.operator.name)
     needed = {name for name, row in table.tensors.items() if not row.optional}
     if not needed <= set(case.operator.tensors) <= set(table.tensors):
-        raise UsageError(f"{path} has the tensors {sorted(case.operator.tensors)}",
-                         f"{case.operator.name} has {sorted(table.tensors)}")  # fmt: skip
+        raise UsageError(
+            f"{path} has the tensors {sorted(case.operator.tensors)}",
+            f"{case.operator.name} has {sorted(table.tensors)}",
+        )
     if case.expectation in WITHOUT_DISPATCH:
         return
     broken = unconditional_violations(case.operator, tables)

@@ -22,13 +22,25 @@ from dmlcts.suites.cases.disclosure import disclose
 from dmlcts.suites.running.options import Settings
 
 _NAMES = {
-    "backend": "the backend", "options": "the backend's options", "operators": "the selected operators",
-    "data_types": "the selected data types", "clauses": "the selected clauses", "feature_level": "the feature level",
-    "profile": "the profile", "seed": "the seed", "strict": "--strict", "extra_tables": "the further tables",
-    "isolation": "the isolation", "timeout": "the time limit", "shard": "the shard", "specs": "the spec tables",
-    "suite": "the suite's version", "device": "the device", "level": "the level that is judged",
+    "backend": "the backend",
+    "options": "the backend's options",
+    "operators": "the selected operators",
+    "data_types": "the selected data types",
+    "clauses": "the selected clauses",
+    "feature_level": "the feature level",
+    "profile": "the profile",
+    "seed": "the seed",
+    "strict": "--strict",
+    "extra_tables": "the further tables",
+    "isolation": "the isolation",
+    "timeout": "the time limit",
+    "shard": "the shard",
+    "specs": "the spec tables",
+    "suite": "the suite's version",
+    "device": "the device",
+    "level": "the level that is judged",
     "plan": "what is swept",
-}  # fmt: skip
+}
 
 _ABSENT = object()
 

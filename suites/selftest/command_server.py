@@ -59,8 +59,12 @@ class CommandServer:
             TimeoutError: it took longer than a run may take; its process was killed.
         """
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
-            self.ask(arguments=arguments, folder=str(folder), environment={**os.environ, **self._more},
-                     streams=[out.name, err.name])  # fmt: skip
+            self.ask(
+                arguments=arguments,
+                folder=str(folder),
+                environment={**os.environ, **self._more},
+                streams=[out.name, err.name],
+            )
             process = self.answer()
             try:
                 code = self.answer()

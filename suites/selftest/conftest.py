@@ -76,8 +76,13 @@ def dmlcts_in(command_server: CommandServer | None) -> Callable[..., Ran]:
         if from_the_start or command_server is None:
             done = subprocess.run(
                 own_python("-m", "dmlcts.suites.commands.main", *arguments),
-                cwd=folder, env=safe_environment(), capture_output=True, text=True, timeout=SECONDS, check=False,
-            )  # fmt: skip
+                cwd=folder,
+                env=safe_environment(),
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
             code, out, err = done.returncode, done.stdout, done.stderr
         else:
             code, out, err = command_server.run(arguments, folder)

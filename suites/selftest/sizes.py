@@ -85,9 +85,7 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
     met: Counter[str] = Counter()
     ran: Counter[str] = Counter()
     found = []
-    above: dict[
-        int, bool
-    ] = {}  # whether a module or class is marked, by its identity: asked once
+    above: dict[int, bool] = {}  # whether a module or class is marked, by its identity: asked once
     for item in items:
         test = item.nodeid.split("[")[0]
         if (marked := above.get(id(item.parent))) is None:

@@ -78,10 +78,14 @@ class Sweep:
         chosen = [table for table in settings.tables.operators.values() if settings.selects_operator(table)]
         types = [data_type for data_type in DataType if settings.selects_data_type(data_type)]
         made = plan(
-            settings.tables, level_of(description), operators=chosen, data_types=types, profile=profile,
+            settings.tables,
+            level_of(description),
+            operators=chosen,
+            data_types=types,
+            profile=profile,
             seed=settings.seed,
             claims=lambda operator, data_type: claims(description, operator, data_type.name),
-        )  # fmt: skip
+        )
         if not made.targets and made.open:
             raise UsageError(
                 f"nothing is swept: the tables leave every value open for {_few(made.open)}",
@@ -150,9 +154,7 @@ class Sweep:
 
 
 @contextlib.contextmanager
-def held(
-    sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lambda line: None
-) -> Iterator[Journal]:
+def held(sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lambda line: None) -> Iterator[Journal]:
     """Hold the sweep's results folder, until its record is written; gives the journal.
 
     What an earlier sweep left there stays until the first block is judged.

@@ -30,9 +30,7 @@ _MEMORY = {
 def _tally(target: Target, clause: str, outcome: Outcome, cases: int, elements: int, failures: int) -> ClauseTally:
     several = target.signature is not None and len(target.signature.types) > 1
     types = (str(target.signature),) if several else ()
-    return ClauseTally(
-        clause, target.operator, target.data_type.name, outcome, cases, elements, failures, types=types
-    )  # fmt: skip
+    return ClauseTally(clause, target.operator, target.data_type.name, outcome, cases, elements, failures, types=types)
 
 
 def _value_tallies(
@@ -93,17 +91,19 @@ def _items(sweep: Sweep) -> Iterator[ItemRecord]:
         target = sweep.plan.targets[number]
         table = sweep.settings.tables.operator(target.operator)
         failures = sweep.failures.get(number, [])
-        tallies = [
-            *_value_tallies(sweep, table, target, totals, failures), *_memory_tallies(target, totals, failures)
-        ]  # fmt: skip
+        tallies = [*_value_tallies(sweep, table, target, totals, failures), *_memory_tallies(target, totals, failures)]
         outcomes = [tally.outcome for tally in tallies]
         yield ItemRecord(
-            f"{SWEEP_TEST}{target.key}", worst(outcomes), sum(totals.seconds.values()), tuple(tallies),
-            tuple(_behaviours(sweep, target, totals)), tuple(failures),
-            accuracy=() if totals.accuracy is None else (
-                totals.accuracy.record(target.operator, target.data_type.name),
-            ),
-        )  # fmt: skip
+            f"{SWEEP_TEST}{target.key}",
+            worst(outcomes),
+            sum(totals.seconds.values()),
+            tuple(tallies),
+            tuple(_behaviours(sweep, target, totals)),
+            tuple(failures),
+            accuracy=()
+            if totals.accuracy is None
+            else (totals.accuracy.record(target.operator, target.data_type.name),),
+        )
 
 
 def _obliged(sweep: Sweep) -> Iterator[tuple[str, str, str, str]]:
@@ -162,13 +162,21 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
     settings, description = sweep.settings, sweep.description
     assert sweep.finished is not None  # noqa: S101  # conduct sets it
     info = RunInfo(
-        settings.backend, description.device, description.level, sweep.profile, settings.seed, settings.strict,
-        settings.selection, sweep.started, sweep.finished, environment=description.environment,
-    )  # fmt: skip
+        settings.backend,
+        description.device,
+        description.level,
+        sweep.profile,
+        settings.seed,
+        settings.strict,
+        settings.selection,
+        sweep.started,
+        sweep.finished,
+        environment=description.environment,
+    )
     whole = all(block.id in sweep.done for block in sweep.plan.blocks())
     base = build_results(
         _items(sweep), _obliged(sweep), info, settings.tables, interrupted=sweep.interrupted or not whole
-    )  # fmt: skip
+    )
     judged = sweep.elements - sweep.resumed
     stages = {
         stage: round(sum(totals.seconds.get(stage, 0.0) for totals in sweep.totals.values()), 3) for stage in STAGES
@@ -185,8 +193,22 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
         "stages": stages,
     }
     sweep.verdict = Verdict(base["verdict"])
-    kept = ("verdict", "backend", "device", "feature_level", "profile", "seed", "strict", "selection", "interrupted",
-            "suite", "specs", "clauses", "behaviours", "failures")  # fmt: skip
+    kept = (
+        "verdict",
+        "backend",
+        "device",
+        "feature_level",
+        "profile",
+        "seed",
+        "strict",
+        "selection",
+        "interrupted",
+        "suite",
+        "specs",
+        "clauses",
+        "behaviours",
+        "failures",
+    )
     return {
         "schema": SCHEMA,
         **{name: base[name] for name in kept},

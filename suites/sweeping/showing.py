@@ -51,14 +51,17 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
     console.print(
         f"dmlcts: sweeping {targets} target{'s' * (targets != 1)}, {elements:,} elements, "
         f"{workers} worker{'s' * (workers != 1)}, feature level {sweep.description.level}",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        highlight=False,
+        soft_wrap=True,
+    )
     if sweep.plan.open:
         open_ones = len(sweep.plan.open)
         console.print(
             f"dmlcts: not swept: {open_ones} signature{'s' * (open_ones != 1)} whose values the tables leave open: "
-            f"{', '.join(sweep.plan.open)}", highlight=False, soft_wrap=True,
-        )  # fmt: skip
+            f"{', '.join(sweep.plan.open)}",
+            highlight=False,
+            soft_wrap=True,
+        )
     if console.is_terminal:
         with _bar(sweep, console) as told:
             yield told
@@ -83,8 +86,13 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
 
 @contextlib.contextmanager
 def _bar(sweep: Sweep, console: Console) -> Iterator[Told]:
-    columns = (TextColumn("{task.percentage:>5.1f} %"), BarColumn(), _Rate(), TimeRemainingColumn(),
-               TextColumn("{task.fields[wrong]} wrong  {task.fields[target]}"))  # fmt: skip
+    columns = (
+        TextColumn("{task.percentage:>5.1f} %"),
+        BarColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[wrong]} wrong  {task.fields[target]}"),
+    )
     with Progress(*columns, console=console, refresh_per_second=4, transient=True, speed_estimate_period=10) as bar:
         task = bar.add_task("", total=sweep.plan.elements, wrong="0", target="")
 

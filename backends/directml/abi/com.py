@@ -286,9 +286,7 @@ class Pointer:
         self.release()
 
 
-def taken(
-    call: str, interface: Interface, made: ctypes.c_void_p, convention: Convention = NATIVE
-) -> Pointer:
+def taken(call: str, interface: Interface, made: ctypes.c_void_p, convention: Convention = NATIVE) -> Pointer:
     """The object of a library of that convention that ``call`` has put into ``made``.
 
     Raises:

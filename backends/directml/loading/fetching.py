@@ -33,8 +33,14 @@ _MEMBERS = {
     "NOTICE": f"{_INFO}/NOTICE",
 }
 _PIP = (
-    "download", "--no-deps", "--only-binary=:all:", "--implementation", "cp", "--disable-pip-version-check", "--quiet",
-)  # fmt: skip
+    "download",
+    "--no-deps",
+    "--only-binary=:all:",
+    "--implementation",
+    "cp",
+    "--disable-pip-version-check",
+    "--quiet",
+)
 
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 

@@ -27,9 +27,11 @@ _CREATE = "DMLCreateDevice"
 _ON_WINDOWS = sys.platform == "win32"
 FILE_NAME = "DirectML.dll" if _ON_WINDOWS else fetching.LIBRARY
 # Packages that carry the library, and where in them it lies.
-_PACKAGES = (("onnxruntime", "capi/DirectML.dll"), ("torch_directml", "DirectML.dll")) if _ON_WINDOWS else (
-    ("torch_directml", fetching.LIBRARY),
-)  # fmt: skip
+_PACKAGES = (
+    (("onnxruntime", "capi/DirectML.dll"), ("torch_directml", "DirectML.dll"))
+    if _ON_WINDOWS
+    else (("torch_directml", fetching.LIBRARY),)
+)
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,16 @@ def _telling(subject: Subject) -> Iterator[Case]:
     for name in subject.inputs:
         for_all = {name: (0,) * len(sizes)}
         one, other = (subject.describe(each, attributes, layouts=for_all) for each in (sizes, many))
-        yield from (Case(other, values, clause, "tensor.strides.broadcast")
-                    for values in _beside_each(subject, name, bounds_of(subject, attributes)))  # fmt: skip
-        placed = [(each, place) for place in subject.in_place if place.aliased(one) != name
-                  for each in (one, with_larger_totals(one, 64))]  # fmt: skip
+        yield from (
+            Case(other, values, clause, "tensor.strides.broadcast")
+            for values in _beside_each(subject, name, bounds_of(subject, attributes))
+        )
+        placed = [
+            (each, place)
+            for place in subject.in_place
+            if place.aliased(one) != name
+            for each in (one, with_larger_totals(one, 64))
+        ]
         for values in _told_of(subject, name) if placed else ():
             for operator, place in placed:
                 yield Case(operator, values, clause, subject.in_place_clause, placement=place)
@@ -91,8 +97,14 @@ def _told_of(subject: Subject, name: str) -> Iterator[Streams]:
         yield subject.of_arrays(arrays).streams
 
 
-@checks("tensor.strides.broadcast", "tensor.strides.permuted", "tensor.strides.padded", "tensor.strides.output",
-        on="values", having=several_inputs)  # fmt: skip
+@checks(
+    "tensor.strides.broadcast",
+    "tensor.strides.permuted",
+    "tensor.strides.padded",
+    "tensor.strides.output",
+    on="values",
+    having=several_inputs,
+)
 def test_one_telling_element_beside_layouts(subject: Subject, judge: Judge) -> None:
     """Each such value for all in each input, beside each layout of the other inputs and of the output, and scaled."""
     judge.all(share_of(subject, list(_beside_layouts(subject))))
@@ -202,7 +214,8 @@ def _shared(subject: Subject) -> Iterator[Case]:
             yield Case(operator, values, clause, "binding.same-resource", placement=Placement(one_region=True))
     if subject.inputs_may_be_the_output:
         for operator in (packed, subject.describe(sizes, attributes, turned, turned)):
-            yield Case(operator, values, clause, subject.in_place_clause,
-                       placement=Placement(in_place=True, one_region=True))  # fmt: skip
+            yield Case(
+                operator, values, clause, subject.in_place_clause, placement=Placement(in_place=True, one_region=True)
+            )
     for place in subject.in_place:
         yield Case(packed, values, clause, subject.in_place_clause, placement=replace(place, inputs_turned=True))

@@ -45,17 +45,25 @@ _SIZES = (3, 1, 3, 1, 1, 3, 1, 5)  # an odd number of elements at every rank
 
 
 @checks(
-    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "values",
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.output",
+    "tensor.strides.broadcast",
     "binding.same-resource",
-)  # fmt: skip
+)
 def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """Odd sizes of the highest rank, beyond quick of a low one too: padded, permuted, broadcast, in place of each.
 
     Each input is broadcast alone, and with each other one; inputs of one type are one region.
     """
     ranks = [*_ranks(subject), *([low_rank(subject)] if subject.profile.every_place else [])]
-    judge.all(case for rank in dict.fromkeys(ranks) for one in _sets(subject)
-              for case in crowded(subject, _SIZES[-rank:], one))  # fmt: skip
+    judge.all(
+        case
+        for rank in dict.fromkeys(ranks)
+        for one in _sets(subject)
+        for case in crowded(subject, _SIZES[-rank:], one)
+    )
 
 
 def _ranks(subject: Subject) -> list[int]:
@@ -71,9 +79,14 @@ def _sets(subject: Subject) -> list[dict[str, Any]]:
 
 
 @checks(
-    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
-    "binding.same-resource", having=numeric_bounds,
-)  # fmt: skip
+    "values",
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.output",
+    "tensor.strides.broadcast",
+    "binding.same-resource",
+    having=numeric_bounds,
+)
 def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones.
 
@@ -94,14 +107,18 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
 
 def _odd(subject: Subject) -> Iterator[dict[str, Any]]:
     """Attributes with bounds of each kind that no combination has."""
-    low, high = ([item for item in subject.table.attributes if item.is_number and item.role == role]
-                 for role in ("low", "high"))  # fmt: skip
+    low, high = (
+        [item for item in subject.table.attributes if item.is_number and item.role == role] for role in ("low", "high")
+    )
     own = subject.data_type
     combined = subject.of_one_type and subject.table.float_attributes
     odd = edge_values.odd_bounds(own) if low and high and not combined else []
     for pair in [*odd, *(edge_values.tiny_bounds(own) if low or high else [])]:
-        given = {item.name: numbers.number(subject.table, subject.signature, item, value)
-                 for items, value in zip((low, high), pair, strict=True) for item in items}  # fmt: skip
+        given = {
+            item.name: numbers.number(subject.table, subject.signature, item, value)
+            for items, value in zip((low, high), pair, strict=True)
+            for item in items
+        }
         yield subject.attributes(**given)
 
 
@@ -177,9 +194,14 @@ def test_many_elements(subject: Subject, judge: Judge) -> None:
 
 
 @checks(
-    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
-    "tensor.position", having=scale_bias,
-)  # fmt: skip
+    "values",
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.output",
+    "tensor.strides.broadcast",
+    "tensor.position",
+    having=scale_bias,
+)
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
     """A ScaleBias, a negative one, and one that changes nothing: strided, broadcast, in place of the first input.
 
@@ -209,9 +231,10 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
                 layouts.append(permutation)
                 repeated = dict.fromkeys(subject.inputs, (*((0,) * (len(sizes) - 1)), 1))
                 for layout, operator in {
-                    "permuted": permutation, "output": subject.describe(sizes, attributes, None, turned),
+                    "permuted": permutation,
+                    "output": subject.describe(sizes, attributes, None, turned),
                     "broadcast": subject.describe(sizes, attributes, layouts=repeated),
-                }.items():  # fmt: skip
+                }.items():
                     yield Case(operator, values, clause, f"tensor.strides.{layout}")
             for place in subject.in_place[:1]:
                 for operator in layouts:

@@ -40,9 +40,16 @@ Sizes = tuple[int, ...]
 Levels = Mapping[str, str]
 
 _LAYOUTS: tuple[SharedCheck, ...] = (
-    "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
-    "tensor.position", "binding.offset", "binding.same-resource", "tensor.total-size.larger", "execution.repeatable",
-)  # fmt: skip
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.output",
+    "tensor.strides.broadcast",
+    "tensor.position",
+    "binding.offset",
+    "binding.same-resource",
+    "tensor.total-size.larger",
+    "execution.repeatable",
+)
 _MOST_SETS = 3
 _VALUES = 251  # a prime number of values never falls in step
 
@@ -131,7 +138,7 @@ _PLACES = {
     "output first": ("binding.same-resource", Placement(output_first=True)),
     "larger region": ("binding.offset", Placement(slack=64)),
     "one region": ("binding.same-resource", Placement(one_region=True)),
-}  # fmt: skip
+}
 
 
 def _sizes(kind: str, rank: int) -> Sizes:
@@ -195,9 +202,7 @@ class _Patterns:
             "elements": tuple(self.elements),
             "dispatch": ("first", "again"),
         }
-        factors = tuple(
-            Factor(name, found, found[0], frozenset(), (2,) * len(found)) for name, found in levels.items()
-        )  # fmt: skip
+        factors = tuple(Factor(name, found, found[0], frozenset(), (2,) * len(found)) for name, found in levels.items())
         return Space(factors, tuple(self._relations(levels)), 2)
 
     def _relations(self, levels: Mapping[str, tuple[str, ...]]) -> Iterator[Relation]:
@@ -225,9 +230,12 @@ class _Patterns:
         inputs = {name: _KNOWN[levels[f"layout of {name}"]] for name in self.subject.inputs}
         output = _KNOWN[levels["layout of the output"]]
         operator = self.subject.describe(
-            sizes, attributes, None, output.strides(sizes),
+            sizes,
+            attributes,
+            None,
+            output.strides(sizes),
             layouts={name: layout.strides(sizes) for name, layout in inputs.items()},
-        )  # fmt: skip
+        )
         if levels["room"] == "larger":
             operator = with_larger_totals(operator, 64)
         place_clause, place = self.places[levels["place"]]
@@ -237,8 +245,14 @@ class _Patterns:
         told += [layout.clause for layout in inputs.values()]
         told += ["tensor.total-size.larger" if levels["room"] == "larger" else "tensor.position", place_clause]
         clause = next((one for one in told if one != "tensor.position"), "tensor.position")
-        return Case(operator, self.elements[levels["elements"]], self.clauses[levels["attributes"]], clause,
-                    "dispatched again" if again else "oracle", placement=place)  # fmt: skip
+        return Case(
+            operator,
+            self.elements[levels["elements"]],
+            self.clauses[levels["attributes"]],
+            clause,
+            "dispatched again" if again else "oracle",
+            placement=place,
+        )
 
 
 def _output_clause(output: _Layout, inputs: list[_Layout]) -> str:
@@ -263,7 +277,7 @@ def _fitting(ranks: tuple[str, ...], sizes: tuple[str, ...], layouts: tuple[str,
 @lru_cache(maxsize=64)
 def _same_layouts(
     places: tuple[str, ...], ones: tuple[str, ...], others: tuple[str, ...], alike: tuple[str, ...]
-) -> frozenset[tuple[int, ...]]:  # fmt: skip
+) -> frozenset[tuple[int, ...]]:
     """Which layouts of two tensors go together in each place: equal ones alone, where it holds both of them."""
     levels = (places, ones, others)
     return _positions(levels, {row for row in itertools.product(*levels) if row[0] not in alike or row[1] == row[2]})

@@ -47,10 +47,15 @@ def test_tensors_of_every_type_that_may_be_kept_in_another_order(subject: Subjec
 def _rearranged(subject: Subject, judge: Judge) -> None:
     attributes, clause = subject.revealing(), "execution.repeatable"
     judge.all(
-        Case(operator, subject.distinct(operator.output.element_count).streams,
-             subject.values_clause(attributes), clause, "again")
+        Case(
+            operator,
+            subject.distinct(operator.output.element_count).streams,
+            subject.values_clause(attributes),
+            clause,
+            "again",
+        )
         for operator in rearranged(subject, attributes)
-    )  # fmt: skip
+    )
 
 
 def _judged(subject: Subject, judge: Judge, clause: str, expectation: str) -> None:

@@ -116,10 +116,12 @@ def _in_gaps(subject: Subject, attributes: Mapping[str, Any], around: tuple[Any,
     streams = subject.of_arrays({one: values[one] for one in subject.inputs}).streams
     spaced = tuple(2 * one for one in permuted(sizes, axes))
     for layout, strides in (
-        ("padded", spaced), ("padded", permuted(sizes, axes, 1)),
-        ("permuted", permuted(sizes, axes[::-1])), ("permuted", permuted(sizes, (0, 2, 3, 1))),
+        ("padded", spaced),
+        ("padded", permuted(sizes, axes, 1)),
+        ("permuted", permuted(sizes, axes[::-1])),
+        ("permuted", permuted(sizes, (0, 2, 3, 1))),
         ("permuted", permuted(sizes, axes[::-1], 2)),
-    ):  # fmt: skip
+    ):
         operator = subject.describe(sizes, attributes, layouts={name: strides})
         yield Case(operator, streams, clause, f"tensor.strides.{layout}")
     if turns.partners and name == next(iter(subject.inputs)):

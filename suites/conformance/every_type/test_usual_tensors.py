@@ -51,9 +51,13 @@ def _channels_last(subject: Subject, attributes: dict[str, Any]) -> Iterator[Cas
 
 
 @checks(
-    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "values",
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.output",
+    "tensor.strides.broadcast",
     "binding.same-resource",
-)  # fmt: skip
+)
 def test_thousands_of_elements(subject: Subject, judge: Judge) -> None:
     """More than 2^12 elements and less than 2^15, in each of the crowded layouts, and with a ScaleBias."""
     if len(_THOUSANDS) not in subject.ranks:

@@ -90,8 +90,9 @@ def accepted(subject: Subject, clause: str, usual: Made) -> Case:
     return Case(described(subject, usual), subject.ones, clause, None, "accepted")
 
 
-def each_odd(subject: Subject, clause: str, usual: Made, odd: Made, names: Mapping[str, DataType] | None = None
-             ) -> Iterator[Case]:  # fmt: skip
+def each_odd(
+    subject: Subject, clause: str, usual: Made, odd: Made, names: Mapping[str, DataType] | None = None
+) -> Iterator[Case]:
     """A case to be refused for each tensor that is odd alone.
 
     Args:
@@ -158,10 +159,12 @@ def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Strea
     """Packed tensors of each rank, each placed otherwise or larger than needed: every rank and every place is met."""
     clause = subject.scaled_values_clause(attributes)
     places = [
-        ("tensor.position", Placement()), ("binding.offset", Placement(front=528, gap=272)),
-        ("binding.same-resource", Placement(output_first=True)), ("binding.offset", Placement(slack=64)),
+        ("tensor.position", Placement()),
+        ("binding.offset", Placement(front=528, gap=272)),
+        ("binding.same-resource", Placement(output_first=True)),
+        ("binding.offset", Placement(slack=64)),
         (_LARGER, Placement()),
-    ]  # fmt: skip
+    ]
     if may_be_one_region(subject):
         places.append(("binding.same-resource", Placement(one_region=True)))
     for turn in range(max(len(places), len(subject.ranks))):

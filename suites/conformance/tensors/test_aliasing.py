@@ -30,11 +30,12 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
     """Every kind of value, for a few attribute sets, with the output bound to an input's region, or to all inputs'."""
     clause = subject.clause("in-place")
     judge.all(
-        subject.case(subject.values_clause(attributes), subject.edges(), attributes,
-                     layout_clause=clause, placement=placement)
+        subject.case(
+            subject.values_clause(attributes), subject.edges(), attributes, layout_clause=clause, placement=placement
+        )
         for attributes in (*subject.typical(), *_infinite(subject))
         for placement in (*subject.in_place, *_all_in_one_region(subject))
-    )  # fmt: skip
+    )
 
 
 def _infinite(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -56,8 +57,10 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
         reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
         for strides in (None, tuple(3 * stride for stride in packed), reverse):
             operator = subject.describe(sizes, attributes, strides, strides)
-            cases += [Case(operator, values, subject.values_clause(attributes), clause, placement=placement)
-                      for placement in (*subject.in_place, *_all_in_one_region(subject))]  # fmt: skip
+            cases += [
+                Case(operator, values, subject.values_clause(attributes), clause, placement=placement)
+                for placement in (*subject.in_place, *_all_in_one_region(subject))
+            ]
     judge.all(cases)
 
 
@@ -73,10 +76,16 @@ def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     count = subject.profile.bulk_in_place
     values = subject.bulk_elements(subject.seed + 1, count)
     judge.all(
-        subject.case(subject.values_clause(attributes), values, attributes, expectation="plain layout",
-                     layout_clause=subject.clause("in-place"), placement=subject.in_place[-1])
+        subject.case(
+            subject.values_clause(attributes),
+            values,
+            attributes,
+            expectation="plain layout",
+            layout_clause=subject.clause("in-place"),
+            placement=subject.in_place[-1],
+        )
         for attributes in subject.attribute_sets(edge_values.bounds(subject.data_type)[:1])
-    )  # fmt: skip
+    )
 
 
 @checks("in-place.together", "tensor.output.bounds")
@@ -113,13 +122,17 @@ def test_distinct_regions_of_one_resource(subject: Subject, judge: Judge) -> Non
     inputs = subject.distinct(1021)
     lengths = [len(inputs), 1, 3, 17]
     judge.all(
-        subject.case(subject.values_clause(attributes), inputs.resized(length), attributes,
-                     layout_clause="binding.same-resource",
-                     placement=Placement(front=front, gap=gap, tail=64, output_first=output_first))
+        subject.case(
+            subject.values_clause(attributes),
+            inputs.resized(length),
+            attributes,
+            layout_clause="binding.same-resource",
+            placement=Placement(front=front, gap=gap, tail=64, output_first=output_first),
+        )
         for length in lengths
         for output_first in (False, True)
         for front, gap in ((64, 0), (64, 16), (4096, 65536))
-    )  # fmt: skip
+    )
 
 
 def may_overlap(subject: Subject) -> bool:

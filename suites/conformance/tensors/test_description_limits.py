@@ -116,8 +116,9 @@ def test_data_types_are_compared_at_every_rank(subject: Subject, judge: Judge) -
             others = [other for other in subject.table.types_of(name) if other is not data_type]
             others.sort(key=lambda other, own=data_type.itemsize: other.itemsize != own)  # type: ignore[misc]
             odd = written_out(usual) if rank % 2 else usual
-            cases += [refused(subject, clause, usual, {name: tensor_like(subject, name, odd, other)})
-                      for other in others[:1]]  # fmt: skip
+            cases += [
+                refused(subject, clause, usual, {name: tensor_like(subject, name, odd, other)}) for other in others[:1]
+            ]
     _judged(subject, judge, cases)
 
 
@@ -149,8 +150,15 @@ def _too_many(rank: int) -> Iterator[Sizes]:
     """Sizes whose product is above 2^32 - 1: just above, huge, and small or zero modulo 2^32 or 2^64."""
     ones = (1,) * rank
     for first, second in ((0, rank - 1), (rank - 2, rank - 1)):
-        for one, other in ((1 << 16, 1 << 16), (1 << 16, (1 << 16) + 1), (HUGE, 2), (2, HUGE + 1), (3, HUGE + 1),
-                           (MOST, MOST), (MOST, 2)):  # fmt: skip
+        for one, other in (
+            (1 << 16, 1 << 16),
+            (1 << 16, (1 << 16) + 1),
+            (HUGE, 2),
+            (2, HUGE + 1),
+            (3, HUGE + 1),
+            (MOST, MOST),
+            (MOST, 2),
+        ):
             yield _replaced(_replaced(ones, first, one), second, other)
     if rank > 2:
         yield (HUGE, HUGE, 4, *ones[3:])  # 2^64

@@ -163,13 +163,16 @@ def test_types_that_do_not_go_together_are_refused(subject: Subject, judge: Judg
     usual = packed(_obliged_sizes(subject))
     cases = [
         case
-        for group in subject.table.constraints if group.counting
-        for name in group.tensors if name in subject.types
-        for other in subject.table.types_of(name) if other is not subject.types[name]
+        for group in subject.table.constraints
+        if group.counting
+        for name in group.tensors
+        if name in subject.types
+        for other in subject.table.types_of(name)
+        if other is not subject.types[name]
         for made in (usual, written_out(usual))
         for case in [refused(subject, clause, usual, {name: tensor_like(subject, name, made, other)})]
         if any(one.clause == clause for one in unconditional_violations(case.operator, judge.bench.tables))
-    ]  # fmt: skip
+    ]
     _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
 
@@ -198,10 +201,12 @@ def test_different_dimension_counts_are_refused(subject: Subject, judge: Judge) 
         sizes = sizes[:5]
     names = dict(list(compared(subject, "DimensionCount").items())[1:])
     cases = [
-        case for other in ((1, *sizes), (*sizes, 1), sizes[1:]) if 1 <= len(other) <= 8
+        case
+        for other in ((1, *sizes), (*sizes, 1), sizes[1:])
+        if 1 <= len(other) <= 8
         for made in (packed(other), written_out(packed(other)))
         for case in each_odd(subject, clause, packed(sizes), made, names)
-    ]  # fmt: skip
+    ]
     _judged(subject, judge, [*cases, accepted(subject, clause, packed(sizes))])
 
 

@@ -31,8 +31,15 @@ def _lengths(subject: Subject, judge: Judge, layout_clause: str, placements: lis
     for number, (length, placement) in enumerate(itertools.product(LENGTHS, placements)):
         places = telling[number % len(telling)]
         last = next((int(place) for place in places if place >= length - 1), inputs.count - 1)
-        cases.append(subject.case(subject.values_clause(attributes), inputs.ending_at(last, length), attributes,
-                                  layout_clause=layout_clause, placement=placement))  # fmt: skip
+        cases.append(
+            subject.case(
+                subject.values_clause(attributes),
+                inputs.ending_at(last, length),
+                attributes,
+                layout_clause=layout_clause,
+                placement=placement,
+            )
+        )
     return cases
 
 
@@ -73,11 +80,16 @@ def test_any_multiple_of_16_is_an_offset(subject: Subject, judge: Judge) -> None
     inputs = subject.distinct(71)
     offsets = [*range(16, 272, 16), 272, 528, 1040, 4112, 65552]
     judge.all(
-        subject.case(subject.values_clause(attributes), inputs, attributes, layout_clause="binding.offset",
-                     placement=Placement(front=offset, gap=gap, output_first=output_first))
+        subject.case(
+            subject.values_clause(attributes),
+            inputs,
+            attributes,
+            layout_clause="binding.offset",
+            placement=Placement(front=offset, gap=gap, output_first=output_first),
+        )
         for offset in offsets
         for gap, output_first in ((16, False), (48, True))
-    )  # fmt: skip
+    )
 
 
 @checks("binding.offset")
@@ -91,12 +103,17 @@ def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -
     if subject.table.has_scale_bias:
         sets.append((subject.scaled(attributes, ScaleBias(1.0, 1.0)), None))
     judge.all(
-        Case(subject.describe(sizes, one, source, None), values, subject.scaled_values_clause(one), "binding.offset",
-             placement=Placement(front=offset, gap=gap, output_first=output_first))
+        Case(
+            subject.describe(sizes, one, source, None),
+            values,
+            subject.scaled_values_clause(one),
+            "binding.offset",
+            placement=Placement(front=offset, gap=gap, output_first=output_first),
+        )
         for one, source in sets
         for offset in (16, 48, 80, 112, 240, 272, 65_552)
         for gap, output_first in (BOTH_ORDERS if subject.profile.every_place else ((48, offset % 32 == 0),))
-    )  # fmt: skip
+    )
 
 
 @checks("binding.offset")

@@ -42,8 +42,14 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
     if subject.table.has_scale_bias:  # the one beyond full groups, past 2^15: no seed may leave it out
         attributes = subject.scaled(subject.revealing(), ScaleBias(1.0, 1.0))
         count = (1 << 15) + 1
-        judge(Case(subject.describe(subject.flat(count), attributes), subject.bulk(subject.seed),
-                   subject.scaled_values_clause(attributes), "tensor.position"))  # fmt: skip
+        judge(
+            Case(
+                subject.describe(subject.flat(count), attributes),
+                subject.bulk(subject.seed),
+                subject.scaled_values_clause(attributes),
+                "tensor.position",
+            )
+        )
 
 
 @checks("tensor.position", "tensor.output.complete")
@@ -158,8 +164,12 @@ def test_neighbours_do_not_change_values(subject: Subject, judge: Judge) -> None
     clause = subject.values_clause(attributes)
     inputs = subject.edges()
     changes: list[Callable[[Array], Array]] = [
-        lambda x: x, lambda x: x[::-1], lambda x: np.roll(x, 1), lambda x: np.roll(x, 7), lambda x: np.repeat(x, 3),
+        lambda x: x,
+        lambda x: x[::-1],
+        lambda x: np.roll(x, 1),
+        lambda x: np.roll(x, 7),
+        lambda x: np.repeat(x, 3),
         lambda x: np.tile(x, 3),
-    ]  # fmt: skip
+    ]
     orders = [inputs.each(change) for change in changes]
     judge.all(subject.case(clause, order, attributes, layout_clause="tensor.position") for order in orders)

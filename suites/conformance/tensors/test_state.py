@@ -25,22 +25,30 @@ def test_a_kernel_is_dispatched_again(subject: Subject, judge: Judge) -> None:
     """One kernel on other values, other offsets, in place and out of place, and on the first values again."""
     judge.all(
         subject.case(
-            subject.values_clause(attributes), values, attributes,
-            expectation="again", layout_clause="execution.repeatable",
+            subject.values_clause(attributes),
+            values,
+            attributes,
+            expectation="again",
+            layout_clause="execution.repeatable",
         )
         for attributes in (subject.revealing(), subject.attributes())
         for values in (subject.distinct(300), subject.edges()[:300])
-    )  # fmt: skip
+    )
 
 
 @checks("execution.repeatable")
 def test_a_kernel_is_dispatched_many_times(subject: Subject, judge: Judge) -> None:
     """More often than a device may have slots for what a dispatch needs, on a few elements."""
     attributes = subject.revealing()
-    judge(subject.case(
-        subject.values_clause(attributes), subject.distinct(12), attributes,
-        expectation="many times", layout_clause="execution.repeatable",
-    ))  # fmt: skip
+    judge(
+        subject.case(
+            subject.values_clause(attributes),
+            subject.distinct(12),
+            attributes,
+            expectation="many times",
+            layout_clause="execution.repeatable",
+        )
+    )
 
 
 def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expectation: str) -> Iterator[Case]:
@@ -131,10 +139,15 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
 def test_a_second_device_is_open(subject: Subject, judge: Judge) -> None:
     """A device is opened beside the first: the kernels of both by turns, and the first one's after it was closed."""
     attributes = subject.revealing()
-    judge(subject.case(
-        subject.values_clause(attributes), subject.distinct(100), attributes,
-        expectation="on two devices", layout_clause="execution.independent",
-    ))  # fmt: skip
+    judge(
+        subject.case(
+            subject.values_clause(attributes),
+            subject.distinct(100),
+            attributes,
+            expectation="on two devices",
+            layout_clause="execution.independent",
+        )
+    )
 
 
 @checks("execution.independent")
@@ -162,8 +175,9 @@ def test_kernels_made_before_and_after_a_refused_one(subject: Subject, judge: Ju
     if subject.table.has_scale_bias:
         sets.append(_moved(subject, sets[0]))
     cases = [
-        subject.case(subject.scaled_values_clause(one), subject.distinct(100), one,
-                     expectation=expectation, layout_clause=clause)
+        subject.case(
+            subject.scaled_values_clause(one), subject.distinct(100), one, expectation=expectation, layout_clause=clause
+        )
         for one in sets
-    ]  # fmt: skip
+    ]
     judge.all([*cases, *_laid_out(subject, sets[-1], clause, expectation)])

@@ -134,9 +134,11 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
         attributes = subject.attributes(**{name: next(activations.descriptions(activation))})
         clause = subject.values_clause(attributes)
         for layout, source, target in (
-            ("padded", spread, None), ("output", None, spread), ("permuted", turned, None),
+            ("padded", spread, None),
+            ("output", None, spread),
+            ("permuted", turned, None),
             ("broadcast", repeated, None),
-        ):  # fmt: skip
+        ):
             operator = subject.describe(sizes, attributes, source, target)
             yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for layout, strides in (("padded", spread), ("broadcast", repeated), ("broadcast", (0,) * rank)):
@@ -170,9 +172,13 @@ def _beside(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
         operators = tuple(subject.describe(subject.flat(61), subject.attributes(**{name: one})) for one in sets)
         for operator in (operators[0], operators[-2])[: len(sets) - 1]:
             yield Case(
-                operator, values.streams, subject.values_clause(operator.attributes), "execution.independent",
-                "beside others", beside=operators,
-            )  # fmt: skip
+                operator,
+                values.streams,
+                subject.values_clause(operator.attributes),
+                "execution.independent",
+                "beside others",
+                beside=operators,
+            )
 
 
 def _answers(subject: Subject, judge: Judge, clause: str, asked: list[OperatorDesc], expectation: str) -> None:

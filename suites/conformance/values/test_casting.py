@@ -61,10 +61,7 @@ def test_integer_bounds_truncate_toward_zero(subject: Subject, judge: Judge) -> 
     pairs = [(bound, high) for bound in bounds] + [(low, bound) for bound in bounds]
     if not subject.profile.every_partner:
         pairs = pairs[:: 2 if subject.data_type.itemsize > 1 else 1]
-    judge.all(
-        subject.case(clause, _inputs(subject.data_type, pair), subject.between(*pair))
-        for pair in pairs
-    )
+    judge.all(subject.case(clause, _inputs(subject.data_type, pair), subject.between(*pair)) for pair in pairs)
 
 
 @checks("cast.integer")
@@ -81,9 +78,26 @@ def test_drawn_integer_bounds(subject: Subject, judge: Judge) -> None:
 def _float16_bounds() -> list[np.float32]:
     """Ties between neighbouring FLOAT16 values, their FLOAT neighbours, subnormal and smaller ones, 65504 to 65520."""
     lower = np.array(
-        [0x0000, 0x0001, 0x0002, 0x0003, 0x03FE, 0x03FF, 0x0400, 0x0401, 0x3BFF, 0x3C00, 0x3C01, 0x4248,
-         0x6400, 0x6401, 0x7BFD, 0x7BFE], np.uint16,
-    )  # fmt: skip
+        [
+            0x0000,
+            0x0001,
+            0x0002,
+            0x0003,
+            0x03FE,
+            0x03FF,
+            0x0400,
+            0x0401,
+            0x3BFF,
+            0x3C00,
+            0x3C01,
+            0x4248,
+            0x6400,
+            0x6401,
+            0x7BFD,
+            0x7BFE,
+        ],
+        np.uint16,
+    )
     here = lower.view(np.float16).astype(np.float64)
     there = (lower + np.uint16(1)).view(np.float16).astype(np.float64)
     ties = ((here + there) / 2).astype(np.float32)
@@ -226,9 +240,7 @@ def test_representable_bounds_are_used_as_they_are(subject: Subject, judge: Judg
         )
         return
     whole = [bound for bound in _integer_bounds(subject.data_type) if float(bound).is_integer()]
-    judge.all(
-        subject.case(clause, _inputs(subject.data_type, [bound]), subject.between(bound)) for bound in whole
-    )
+    judge.all(subject.case(clause, _inputs(subject.data_type, [bound]), subject.between(bound)) for bound in whole)
 
 
 @checks("cast.inexact")
@@ -247,8 +259,9 @@ def test_other_bounds_are_characterised(subject: Subject, judge: Judge) -> None:
     for bound in candidates:
         attributes = subject.between(bound)
         lowest = -np.inf if subject.data_type.is_floating else np.iinfo(subject.data_type.numpy).min
-        inputs = np.concatenate([np.array([lowest], subject.data_type.numpy),
-                                 edge_values.neighbours([np.trunc(bound)], subject.data_type)])  # fmt: skip
+        inputs = np.concatenate(
+            [np.array([lowest], subject.data_type.numpy), edge_values.neighbours([np.trunc(bound)], subject.data_type)]
+        )
         run = judge.run(subject.case(clause, inputs, attributes))
         if run is None:
             return

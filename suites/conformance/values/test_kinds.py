@@ -39,9 +39,14 @@ _COUNT = 67  # whole blocks of up to 64 elements, and a tail
 _COUNTS = (1, 3, 7, (1 << 12) + 3)  # less than a block, and more than a workgroup takes at once
 _MOST_SETS = 4
 _LAYOUTS: tuple[SharedCheck, ...] = (
-    "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.position", "binding.offset",
-    "binding.same-resource", "tensor.total-size.larger",
-)  # fmt: skip
+    "tensor.strides.padded",
+    "tensor.strides.permuted",
+    "tensor.strides.output",
+    "tensor.position",
+    "binding.offset",
+    "binding.same-resource",
+    "tensor.total-size.larger",
+)
 
 
 @checks("values")
@@ -91,9 +96,10 @@ def test_activated_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
     sets = [attributes for attributes in turns if any(attributes.get(name) is not None for name in fused)]
     judge.all(
         subject.case(subject.values_clause(attributes), elements, attributes)
-        for elements, alike in _alike(subject) if len(alike) == len(subject.inputs)
+        for elements, alike in _alike(subject)
+        if len(alike) == len(subject.inputs)
         for attributes in sets
-    )  # fmt: skip
+    )
 
 
 def _cases(subject: Subject) -> Iterator[Case]:

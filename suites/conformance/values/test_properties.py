@@ -61,11 +61,13 @@ def test_drawn_monotone(subject: Subject, judge: Judge) -> None:
     """Any attributes, any values."""
     judge.all(
         subject.case(
-            subject.clause("monotone"), drawn.values(subject, source), drawn.attributes(subject, source),
+            subject.clause("monotone"),
+            drawn.values(subject, source),
+            drawn.attributes(subject, source),
             expectation="monotone",
         )
         for source in generators(subject, "monotone")
-    )  # fmt: skip
+    )
 
 
 def _one_sided(subject: Subject) -> Iterator[Case]:

@@ -43,10 +43,11 @@ def test_near_ties_in_packed_powers_of_two(subject: Subject, judge: Judge, mode:
     clause = subject.clause("rounding", RoundingMode=mode)
     inputs = np.concatenate([edge_values.near_ties(subject.data_type), edge_values.ties(subject.data_type)])
     judge.all(
-        subject.case(clause, np.resize(inputs, count), subject.attributes(RoundingMode=mode),
-                     layout_clause="tensor.position")
+        subject.case(
+            clause, np.resize(inputs, count), subject.attributes(RoundingMode=mode), layout_clause="tensor.position"
+        )
         for count in (64, 256, 1024, 4096)
-    )  # fmt: skip
+    )
 
 
 @in_all_modes

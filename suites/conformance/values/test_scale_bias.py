@@ -17,9 +17,20 @@ from dmlcts.suites.measuring.integer_arithmetic import FRACTIONAL, NEGATIVE, WHO
 from dmlcts.suites.running.markers import checks
 
 FACTORS = (
-    (1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (-1.0, 0.0), (0.5, -0.25), (2.0, 3.0), (-3.0, 7.0), (0.0, 1.5),
-    (1.0, -1.0), (0.1, 0.7), (3.3333333, -2.7182817), (1024.0, -5.0), (0.00390625, 12.0),
-)  # fmt: skip
+    (1.0, 0.0),
+    (2.0, 0.0),
+    (1.0, 1.0),
+    (-1.0, 0.0),
+    (0.5, -0.25),
+    (2.0, 3.0),
+    (-3.0, 7.0),
+    (0.0, 1.5),
+    (1.0, -1.0),
+    (0.1, 0.7),
+    (3.3333333, -2.7182817),
+    (1024.0, -5.0),
+    (0.00390625, 12.0),
+)
 WIDE = ((np.float32(-1000), np.float32(1000)), (np.float32(-1), np.float32(1)), (np.float32(2), np.float32(6)))
 
 
@@ -80,8 +91,25 @@ def test_seeded_bulk_and_in_place(subject: Subject, judge: Judge) -> None:
 def _whole_factors(subject: Subject) -> list[tuple[int, int]]:
     """Small ones, negative biases as zero points of quantisation are, and some as large as results can be."""
     most = min(int(np.iinfo(subject.data_type.numpy).max), 1 << 24)
-    factors = [(1, 0), (2, 0), (1, 1), (2, 3), (3, 1), (5, 10), (0, 7), (1, -3), (3, -20), (1, -128), (2, -127),
-               (1, most - 5), (1, -most), (most, 0), (most // 3, 2), (most // 5, -most), (0, most)]  # fmt: skip
+    factors = [
+        (1, 0),
+        (2, 0),
+        (1, 1),
+        (2, 3),
+        (3, 1),
+        (5, 10),
+        (0, 7),
+        (1, -3),
+        (3, -20),
+        (1, -128),
+        (2, -127),
+        (1, most - 5),
+        (1, -most),
+        (most, 0),
+        (most // 3, 2),
+        (most // 5, -most),
+        (0, most),
+    ]
     return factors + ([(-1, 0), (-2, 5), (-3, most), (-most, -1)] if subject.data_type.is_signed else [(-1, 9)])
 
 
@@ -98,8 +126,11 @@ def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> Non
         candidates = {*range(-20, 21), *(power + step for power in powers for step in (-1, 0, 1)), most, least}
         ends = [(end - shift) // (scale or 1) for end in (least, most) for shift in (0, bias)]
         candidates |= {end + step for end in ends for step in (-1, 0, 1)}
-        fitting = [x for x in sorted(candidates) if least <= x <= most
-                   and least <= x * scale <= most and least <= x * scale + bias <= most]  # fmt: skip
+        fitting = [
+            x
+            for x in sorted(candidates)
+            if least <= x <= most and least <= x * scale <= most and least <= x * scale + bias <= most
+        ]
         low, high = edge_values.limits_as_float(subject.data_type)
         for bounds in ((low, high), (np.float32(3), np.float32(50))):
             attributes = subject.scaled(subject.between(*bounds), ScaleBias(scale, bias))

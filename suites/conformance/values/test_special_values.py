@@ -93,8 +93,13 @@ def test_sign_of_zero_is_characterised(subject: Subject, judge: Judge) -> None:
     """Zeros compare equal: which one comes back is measured, not required."""
     inputs = np.array([-0.0, 0.0, -0.25, 0.25], subject.data_type.numpy)
     zero = np.float32(0.0)
-    pairs = [(np.float32(-1), np.float32(1)), (zero, np.float32(1)), (-zero, np.float32(1)),
-             (np.float32(-1), zero), (np.float32(-1), -zero)]  # fmt: skip
+    pairs = [
+        (np.float32(-1), np.float32(1)),
+        (zero, np.float32(1)),
+        (-zero, np.float32(1)),
+        (np.float32(-1), zero),
+        (np.float32(-1), -zero),
+    ]
     kept = True
     example = ""
     for attributes in subject.attribute_sets(pairs):
@@ -185,8 +190,12 @@ def _kept(what: str, kept: NDArray[np.bool_]) -> str:
     """Whether all, none or some are kept; "" where there are none."""
     if not kept.size:
         return ""
-    return f"{what} are kept" if kept.all() else f"some {what} are flushed to zero" if kept.any() else (
-        f"{what} are flushed to zero"
+    return (
+        f"{what} are kept"
+        if kept.all()
+        else f"some {what} are flushed to zero"
+        if kept.any()
+        else (f"{what} are flushed to zero")
     )
 
 

@@ -33,7 +33,7 @@ def generator(subject: Subject, test: str, number: int) -> Generator:
 
 def drawn_cases(
     subject: Subject, layout_clause: str | None, kinds: Kinds, expectation: str = "oracle"
-) -> Iterator[Case]:  # fmt: skip
+) -> Iterator[Case]:
     """Cases with layouts, attributes, values and places drawn."""
     found = drawn_layouts(Form.of(subject), kinds, subject.seed, subject.profile.examples)
     for number, layout in enumerate(found):

@@ -170,9 +170,13 @@ def layouts(draw: st.DrawFn, form: Form, kinds: Kinds) -> Layout:
         laid = draw(_one_of(form.aliases), label="alias") if len(form.aliases) > 1 else "".join(form.aliases)
         shared = form.shared and draw(_either, label="one region")
         placement = Placement(
-            front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True,
-            alias="" if laid == first else laid, one_region=shared,
-        )  # fmt: skip
+            front=placement.front,
+            tail=placement.tail,
+            slack=placement.slack,
+            in_place=True,
+            alias="" if laid == first else laid,
+            one_region=shared,
+        )
     others = form.inputs if kinds.strided and not placement.one_region else ()
     inputs = tuple((name, draw(own, label=f"strides of {name}")) for name in others if name != laid)
     return Layout(shape, inputs, source, target, extra, placement)
@@ -186,9 +190,12 @@ def drawn_layouts(form: Form, kinds: Kinds, seed: int, count: int) -> tuple[Layo
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
-        max_examples=count, database=None, deadline=None, phases=[hypothesis.Phase.generate],
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
         suppress_health_check=list(hypothesis.HealthCheck),
-    )  # fmt: skip
+    )
     @hypothesis.given(layouts(form, kinds))
     def collect(layout: Layout) -> None:
         found.append(layout)

@@ -37,22 +37,25 @@ LEAKY = "operator: ACTIVATION_LEAKY_RELU\n"
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("name", "old", "new", "said"), [
-    (NAME, "code: 44\n", "code: 39\n", "code '39' stands twice"),
-    (NAME, RELU, LEAKY, "activation 'ACTIVATION_LEAKY_RELU' stands twice"),
-    (NAME, "formula: max(0, x)\n", "formula: max(0, y)\n", "undefined name 'y' in the formula"),
-    (NAME, "formula: max(0, x)\n", "formula: x > 0\n", "fused to ADD1, greater is given an approximate value"),
-    (NAME, "formula: x if x > Alpha else 0\n", "formula: abs(x)\n", "abs is given an approximate value"),
-    (NAME, "formula: Steepness * x / Steepness", "formula: floor(abs(x))", "abs is given an approximate value"),
-    (NAME, "numbers: [Bias, Threshold]", "numbers: [Bias, Bias]", "number 'Bias' stands twice"),
-    (NAME, "numbers: [Bias, Threshold]", "numbers: [a, Threshold]", "ADD1 has a 'a' of its own"),
-    (NAME, TRIED, "tried: [{Steepness: 1}, {}]", "the set gives no Steepness"),
-    (NAME, TRIED, "tried: [{Steepness: 1, Beta: 1}]", "SOFTPLUS has no number 'Beta'"),
-    (NAME, f"    {TRIED}\n", "", "no numbers of SOFTPLUS are tried"),
-    ("add1.yaml", f"{WHEN}RELU}}", f"{WHEN}RELUX}}", "no table has the activation ACTIVATION_RELUX"),
-    ("add1.yaml", f"    {WHEN}GELU}}\n", "", "does not say which activation it is about"),
-    ("add1.yaml", f"{WHEN}GELU}}", f"{WHEN}RELU}}", "no clause of ADD1 speaks of GELU"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (NAME, "code: 44\n", "code: 39\n", "code '39' stands twice"),
+        (NAME, RELU, LEAKY, "activation 'ACTIVATION_LEAKY_RELU' stands twice"),
+        (NAME, "formula: max(0, x)\n", "formula: max(0, y)\n", "undefined name 'y' in the formula"),
+        (NAME, "formula: max(0, x)\n", "formula: x > 0\n", "fused to ADD1, greater is given an approximate value"),
+        (NAME, "formula: x if x > Alpha else 0\n", "formula: abs(x)\n", "abs is given an approximate value"),
+        (NAME, "formula: Steepness * x / Steepness", "formula: floor(abs(x))", "abs is given an approximate value"),
+        (NAME, "numbers: [Bias, Threshold]", "numbers: [Bias, Bias]", "number 'Bias' stands twice"),
+        (NAME, "numbers: [Bias, Threshold]", "numbers: [a, Threshold]", "ADD1 has a 'a' of its own"),
+        (NAME, TRIED, "tried: [{Steepness: 1}, {}]", "the set gives no Steepness"),
+        (NAME, TRIED, "tried: [{Steepness: 1, Beta: 1}]", "SOFTPLUS has no number 'Beta'"),
+        (NAME, f"    {TRIED}\n", "", "no numbers of SOFTPLUS are tried"),
+        ("add1.yaml", f"{WHEN}RELU}}", f"{WHEN}RELUX}}", "no table has the activation ACTIVATION_RELUX"),
+        ("add1.yaml", f"    {WHEN}GELU}}\n", "", "does not say which activation it is about"),
+        ("add1.yaml", f"{WHEN}GELU}}", f"{WHEN}RELU}}", "no clause of ADD1 speaks of GELU"),
+    ],
+)
 def test_what_lint_refuses(name: str, old: str, new: str, said: str) -> None:
     with pytest.raises(TableError) as error:
         tables_of_files(with_changed(name, old, new))
@@ -61,9 +64,24 @@ def test_what_lint_refuses(name: str, old: str, new: str, said: str) -> None:
 
 def test_every_activation_of_the_page_is_there() -> None:
     assert [one.short_name for one in TABLES.activations.values()] == [
-        "LINEAR", "HARD_SIGMOID", "RELU", "LEAKY_RELU", "THRESHOLDED_RELU", "IDENTITY", "SHRINK", "SIGMOID", "TANH",
-        "SCALED_TANH", "ELU", "CELU", "SCALED_ELU", "SOFTPLUS", "PARAMETRIC_SOFTPLUS", "SOFTSIGN", "GELU",
-    ]  # fmt: skip
+        "LINEAR",
+        "HARD_SIGMOID",
+        "RELU",
+        "LEAKY_RELU",
+        "THRESHOLDED_RELU",
+        "IDENTITY",
+        "SHRINK",
+        "SIGMOID",
+        "TANH",
+        "SCALED_TANH",
+        "ELU",
+        "CELU",
+        "SCALED_ELU",
+        "SOFTPLUS",
+        "PARAMETRIC_SOFTPLUS",
+        "SOFTSIGN",
+        "GELU",
+    ]
 
 
 def test_the_directml_backend_knows_the_same_numbers_and_members() -> None:

@@ -47,11 +47,15 @@ def test_operators_within_fused_ones_are_refused() -> None:
         read_operator(written)
 
 
-@pytest.mark.parametrize(("member", "value", "said"), [
-    ("operator", 3, "is not text of the expected form"), ("tensors", [], "is not a mapping"),
-    ("attributes", None, "is not a mapping"),
-    ("attributes", {"Alpha": {"bits": "1"}}, "attribute Alpha is not a FLOAT"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member", "value", "said"),
+    [
+        ("operator", 3, "is not text of the expected form"),
+        ("tensors", [], "is not a mapping"),
+        ("attributes", None, "is not a mapping"),
+        ("attributes", {"Alpha": {"bits": "1"}}, "attribute Alpha is not a FLOAT"),
+    ],
+)
 def test_what_is_malformed_is_refused(member: str, value: object, said: str) -> None:
     written = write_operator(add_with(DataType.FLOAT32, "RELU"))
     written["attributes"]["FusedActivation"][member] = value
@@ -65,10 +69,17 @@ def test_it_is_told_with_its_numbers() -> None:
     assert attribute_text(add_with(DataType.FLOAT32, "RELU").activation) == "ACTIVATION_RELU"
 
 
-@pytest.mark.parametrize(("name", "level", "clause"), [
-    ("CELU", "2.0", "add1.activation.later-level"), ("CELU", "3.0", ""), ("GELU", "5.0", "add1.activation.later-level"),
-    ("GELU", "5.1", ""), ("SHRINK", "2.0", ""), ("SWISH", "6.4", "add1.activation.unlisted"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "level", "clause"),
+    [
+        ("CELU", "2.0", "add1.activation.later-level"),
+        ("CELU", "3.0", ""),
+        ("GELU", "5.0", "add1.activation.later-level"),
+        ("GELU", "5.1", ""),
+        ("SHRINK", "2.0", ""),
+        ("SWISH", "6.4", "add1.activation.unlisted"),
+    ],
+)
 def test_which_activations_a_level_lists(name: str, level: str, clause: str) -> None:
     numbers = {"CELU": {"Alpha": 1.0}, "SHRINK": {"Bias": 0.0, "Threshold": 0.5}}.get(name, {})
     tensors = {tensor: TensorDesc(DataType.FLOAT32, (1, 1, 1, 4)) for tensor in ADD1.tensors}
@@ -78,11 +89,14 @@ def test_which_activations_a_level_lists(name: str, level: str, clause: str) -> 
     assert [one.clause for one in found] == ([clause] if clause else [])
 
 
-@pytest.mark.parametrize(("numbers", "said"), [
-    ({}, "ACTIVATION_LEAKY_RELU is given none; its members are Alpha"),
-    ({"Alpha": 1.0, "Beta": 1.0}, "is given Alpha, Beta; its members are Alpha"),
-    ({"Alpha": "RELU"}, "Alpha of ACTIVATION_LEAKY_RELU is 'RELU', not a FLOAT"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({}, "ACTIVATION_LEAKY_RELU is given none; its members are Alpha"),
+        ({"Alpha": 1.0, "Beta": 1.0}, "is given Alpha, Beta; its members are Alpha"),
+        ({"Alpha": "RELU"}, "Alpha of ACTIVATION_LEAKY_RELU is 'RELU', not a FLOAT"),
+    ],
+)
 def test_the_cpu_backend_refuses_other_members(numbers: dict[str, float], said: str) -> None:
     with CpuBackend().open() as device, pytest.raises(InvalidArgument, match=said):
         device.create(add_with(DataType.FLOAT32, "LEAKY_RELU", **numbers))

@@ -120,10 +120,18 @@ def test_shrink_asks_in_either_order_below_a_threshold_of_zero() -> None:
 
 
 @on_both_types
-@pytest.mark.parametrize(("name", "given"), [
-    ("RELU", {0.0, np.nan}), ("IDENTITY", {np.nan}), ("LEAKY_RELU", {np.nan}), ("THRESHOLDED_RELU", {0.0, np.nan}),
-    ("HARD_SIGMOID", {0.0, 1.0, np.nan}), ("LINEAR", {np.nan}), ("SHRINK", {0.0, np.nan}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("RELU", {0.0, np.nan}),
+        ("IDENTITY", {np.nan}),
+        ("LEAKY_RELU", {np.nan}),
+        ("THRESHOLDED_RELU", {0.0, np.nan}),
+        ("HARD_SIGMOID", {0.0, 1.0, np.nan}),
+        ("LINEAR", {np.nan}),
+        ("SHRINK", {0.0, np.nan}),
+    ],
+)
 def test_what_a_sum_that_is_no_number_may_give(data_type: DataType, name: str, given: set[float]) -> None:
     numbers = TABLES.activations[f"ACTIVATION_{name}"].number_sets[0]
     operator = add_with(data_type, name, **numbers)
@@ -137,9 +145,14 @@ def _inside(low: float, high: float) -> Callable[[float], bool]:
 
 
 @on_both_types
-@pytest.mark.parametrize(("name", "allowed"), [
-    ("SIGMOID", _inside(-0.02, 1.02)), ("TANH", _inside(-1.02, 1.02)), ("SOFTSIGN", _inside(-1.02, 1.02)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("SIGMOID", _inside(-0.02, 1.02)),
+        ("TANH", _inside(-1.02, 1.02)),
+        ("SOFTSIGN", _inside(-1.02, 1.02)),
+    ],
+)
 def test_the_wide_bounds_keep_the_range_of_a_function(
     data_type: DataType, name: str, allowed: Callable[[float], bool]
 ) -> None:

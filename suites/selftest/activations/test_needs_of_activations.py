@@ -18,10 +18,13 @@ from dmlcts.suites.selftest.mutants.reference import Reference
 RELU = OperatorDesc("ACTIVATION_RELU", {})
 
 
-@pytest.mark.parametrize(("device", "clause", "needs"), [
-    (activations.ReluIgnored, "add1.activation.relu", ("activation",)),  # type: ignore[attr-defined]
-    (arithmetic.Add1TwoOff, "add1.accuracy", ()),  # type: ignore[attr-defined]
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("device", "clause", "needs"),
+    [
+        (activations.ReluIgnored, "add1.activation.relu", ("activation",)),  # type: ignore[attr-defined]
+        (arithmetic.Add1TwoOff, "add1.accuracy", ()),  # type: ignore[attr-defined]
+    ],
+)
 def test_which_clause_a_wrong_value_breaks(device: type[Reference], clause: str, needs: tuple[str, ...]) -> None:
     subject = Subject.on(ADD1, DataType.FLOAT32, LEVEL)
     attributes = subject.attributes(FusedActivation=RELU)

@@ -51,10 +51,12 @@ class Compared:
 def of_one_float16(tables: Tables) -> list[tuple[OperatorTable, Signature]]:
     """The operators of one input, and their FLOAT16 signatures, that accuracy rules are about."""
     return [
-        (table, signature) for table in tables.operators.values() if len(table.formula_names) == 1
+        (table, signature)
+        for table in tables.operators.values()
+        if len(table.formula_names) == 1
         for signature in signatures(table)
         if signature.data_type is DataType.FLOAT16 and is_approximate(table, signature)
-    ]  # fmt: skip
+    ]
 
 
 def attribute_sets(subject: Subject) -> Iterator[Mapping[str, Attribute]]:
@@ -96,8 +98,10 @@ def main(chosen: tuple[str, ...], strict: bool, step: int) -> None:
         started = time.perf_counter()
         found = compared(tables, table, signature, strict=strict, step=step)
         seconds = time.perf_counter() - started
-        click.echo(f"{table.short_name}: {found.inputs} inputs, {found.wider} wider by the stated error, "
-                   f"{len(found.apart)} apart ({seconds:.0f} s)")  # fmt: skip
+        click.echo(
+            f"{table.short_name}: {found.inputs} inputs, {found.wider} wider by the stated error, "
+            f"{len(found.apart)} apart ({seconds:.0f} s)"
+        )
         for line in found.apart[:_SHOWN]:
             click.echo(f"  {line}")
         failed |= bool(found.apart)

@@ -51,8 +51,14 @@ def elements_of(
         chosen = generator.choice(edges.count, min(count, edges.count), replace=False)
         given = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
         operator = subject.describe(subject.flat(len(next(iter(given.values())))), attributes)
-        yield operator, {name: np.ascontiguousarray(given[member]) for name, member in table.formula_names.items()
-                         if member in given}  # fmt: skip
+        yield (
+            operator,
+            {
+                name: np.ascontiguousarray(given[member])
+                for name, member in table.formula_names.items()
+                if member in given
+            },
+        )
 
 
 def probes(answers: list[Acceptable], kind: DataType) -> set[int]:

@@ -99,8 +99,9 @@ def test_the_oracles_agree_on_integer_powers(
             exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
             seen.add(exact.any_value)
             assert (exact.any_value, exact.any_value or exact.patterns) == (
-                answer.any_value, answer.any_value or answer.patterns
-            ), {name: array[index] for name, array in given.items()}  # fmt: skip
+                answer.any_value,
+                answer.any_value or answer.patterns,
+            ), {name: array[index] for name, array in given.items()}
         assert pair is not None or seen == {True, False}
 
 

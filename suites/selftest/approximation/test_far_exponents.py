@@ -23,8 +23,10 @@ BASES = [*NEXT_TO_ONE, 0.999, 1.001, 0.3, 3.0, -3.0, -1.0]
 def power(base: DataType, exponent: DataType, bases: list[float], exponents: list[Any]) -> tuple[OperatorDesc, Any]:
     """POW of every pair, and its elements by the formula's names."""
     x, y = np.meshgrid(np.array(bases, base.numpy), np.array(exponents, exponent.numpy))
-    described = {name: TensorDesc(kind, (x.size,)) for name, kind in
-                 (("InputTensor", base), ("ExponentTensor", exponent), ("OutputTensor", base))}  # fmt: skip
+    described = {
+        name: TensorDesc(kind, (x.size,))
+        for name, kind in (("InputTensor", base), ("ExponentTensor", exponent), ("OutputTensor", base))
+    }
     operator = OperatorDesc("ELEMENT_WISE_POW", described, {"ScaleBias": None})
     return operator, {"x": np.ascontiguousarray(x.ravel()), "exponent": np.ascontiguousarray(y.ravel())}
 
@@ -61,10 +63,17 @@ def test_beyond_the_bound_a_power_is_wrong(base: float, exponent: int, right: fl
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("base, exponent", [
-    (DataType.FLOAT32, DataType.UINT32), (DataType.FLOAT32, DataType.FLOAT32), (DataType.FLOAT16, DataType.UINT32),
-    (DataType.FLOAT32, DataType.INT32), (DataType.FLOAT16, DataType.FLOAT32),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "base, exponent",
+    [
+        (DataType.FLOAT32, DataType.UINT32),
+        (DataType.FLOAT32, DataType.FLOAT32),
+        (DataType.FLOAT16, DataType.UINT32),
+        (DataType.FLOAT32, DataType.INT32),
+        (DataType.FLOAT16, DataType.FLOAT32),
+    ],
+    ids=str,
+)
 def test_the_oracles_agree_on_far_exponents(base: DataType, exponent: DataType, strict: bool) -> None:
     exponents = [1, 1000, 100_000, 10_000_000, 200_000_000, 200_000_001, 1_000_000_000, 2_147_483_647]
     if exponent is not DataType.UINT32:

@@ -44,8 +44,13 @@ class TwoWaysTooFarApart(TwoWays):
 
 def wrong(made: type[Reference], operator: str) -> bool:
     """Whether the test of shapes and positions finds something on FLOAT32."""
-    (probe,) = [one for one in probes(TABLES) if one.table.short_name == operator and str(one.signature) == "FLOAT32"
-                and "test_shape_and_position" in one.test]  # fmt: skip
+    (probe,) = [
+        one
+        for one in probes(TABLES)
+        if one.table.short_name == operator
+        and str(one.signature) == "FLOAT32"
+        and "test_shape_and_position" in one.test
+    ]
     return bool(probe.run(Bench("x", made(), {}, TABLES), 0).ledger.findings)
 
 

@@ -20,11 +20,31 @@ from dmlcts.suites.generation.operands import few_edges
 BITS = 300
 DRAWN = 400
 OUTSIDE: dict[str, Callable[..., Any]] = {
-    **{name: getattr(gmpy2, name) for name in (
-        "exp", "erf", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-        "atanh", "sqrt")},
-    "recip": lambda x: 1 / x, "pow": lambda x, y: x**y, "atan_yx": gmpy2.atan2,
-}  # fmt: skip
+    **{
+        name: getattr(gmpy2, name)
+        for name in (
+            "exp",
+            "erf",
+            "log",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "sqrt",
+        )
+    },
+    "recip": lambda x: 1 / x,
+    "pow": lambda x, y: x**y,
+    "atan_yx": gmpy2.atan2,
+}
 
 
 def drawn(count: int) -> list[tuple[np.float32, ...]]:

@@ -26,11 +26,13 @@ def test_what_a_real_function_gives_there_is_no_departure(table: OperatorTable) 
     class Accepting(_Accepting):
         operator = table.operator
         overlooked = tuple(clause.id for clause in table.checked_by("support.unlisted"))
+
     bench = Bench("Accepting", Accepting(), {}, TABLES)
     asked = [
-        probe for probe in probes(TABLES)
+        probe
+        for probe in probes(TABLES)
         if probe.table is table and "test_unlisted_types_are_characterised" in probe.test
-    ]  # fmt: skip
+    ]
     tallies = [probe.run(bench, 0).ledger for probe in asked]
     bench.close()
     assert sum(tally.cases for ledger in tallies for tally in ledger.tallies.values()) > 0
@@ -41,8 +43,12 @@ def test_what_a_real_function_gives_there_is_no_departure(table: OperatorTable) 
 def test_a_zero_point_of_64_bits_leaves_the_result_open(kind: DataType, is_open: bool) -> None:
     """FLOAT64 does not hold such numbers; one of 16 bits is judged."""
     table = TABLES.operator("QUANTIZE_LINEAR")
-    types = {"InputTensor": DataType.FLOAT32, "ScaleTensor": DataType.FLOAT32, "ZeroPointTensor": kind,
-             "OutputTensor": DataType.INT8}  # fmt: skip
+    types = {
+        "InputTensor": DataType.FLOAT32,
+        "ScaleTensor": DataType.FLOAT32,
+        "ZeroPointTensor": kind,
+        "OutputTensor": DataType.INT8,
+    }
     operator = OperatorDesc(table.operator, {name: TensorDesc(one, (1,)) for name, one in types.items()}, {})
     given = {name: np.array([1], types[member].numpy) for name, member in table.formula_names.items()}
     acceptance = oracle_of(TABLES, operator, strict=False).acceptance(
@@ -55,8 +61,14 @@ def test_a_zero_point_of_64_bits_leaves_the_result_open(kind: DataType, is_open:
 @pytest.mark.parametrize("kind, is_open", [(DataType.FLOAT64, True), (DataType.FLOAT32, False)])
 def test_scales_of_64_bits_leave_the_result_open(kind: DataType, is_open: bool) -> None:
     table = TABLES.operator("QUANTIZED_LINEAR_ADD")
-    types = {"ATensor": DataType.INT8, "AScaleTensor": kind, "BTensor": DataType.INT8, "BScaleTensor": kind,
-             "OutputScaleTensor": kind, "OutputTensor": DataType.INT8}  # fmt: skip
+    types = {
+        "ATensor": DataType.INT8,
+        "AScaleTensor": kind,
+        "BTensor": DataType.INT8,
+        "BScaleTensor": kind,
+        "OutputScaleTensor": kind,
+        "OutputTensor": DataType.INT8,
+    }
     operator = OperatorDesc(table.operator, {name: TensorDesc(one, (1,)) for name, one in types.items()}, {})
     given = {member: np.ones(1, types[member].numpy) for member in table.formula_names.values() if member in types}
     acceptance = oracle_of(TABLES, operator, strict=False).acceptance(given)
@@ -66,5 +78,8 @@ def test_scales_of_64_bits_leave_the_result_open(kind: DataType, is_open: bool) 
 def test_functions_of_whole_numbers_and_of_ieee_754_have_a_meaning_on_every_type() -> None:
     types = (DataType.INT32, DataType.UINT64, DataType.FLOAT64)
     assert {name: [FUNCTIONS[name].means(one) for one in types] for name in ("add", "pow", "sqrt", "asin")} == {
-        "add": [True, True, True], "pow": [True, True, False], "sqrt": [False, False, True], "asin": [False] * 3,
-    }  # fmt: skip
+        "add": [True, True, True],
+        "pow": [True, True, False],
+        "sqrt": [False, False, True],
+        "asin": [False] * 3,
+    }

@@ -60,12 +60,15 @@ def blamed(backend: Any, one: Case) -> str:
     return smallest(on, finding).clause
 
 
-@pytest.mark.parametrize("clause, changes", [
-    ("clip.in-place", {"placement": Placement(in_place=True)}),
-    ("execution.repeatable", {"expectation": "again"}),
-    ("execution.independent", {"expectation": "beside others"}),
-    ("tensor.strides.padded", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "clause, changes",
+    [
+        ("clip.in-place", {"placement": Placement(in_place=True)}),
+        ("execution.repeatable", {"expectation": "again"}),
+        ("execution.independent", {"expectation": "beside others"}),
+        ("tensor.strides.padded", {}),
+    ],
+)
 def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
     clause: str, changes: dict[str, Any]
 ) -> None:
@@ -75,10 +78,15 @@ def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
     assert blamed(WrongInPairs(), one) == "tensor.position"
 
 
-@pytest.mark.parametrize("clause, elsewhere", [
-    ("tensor.strides.padded", True), ("tensor.position", False), ("tensor.output.complete", False),
-    ("binding.offset", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "clause, elsewhere",
+    [
+        ("tensor.strides.padded", True),
+        ("tensor.position", False),
+        ("tensor.output.complete", False),
+        ("binding.offset", False),
+    ],
+)
 def test_a_clause_that_a_packed_tensor_has_too_is_not_looked_for_in_one(clause: str, elsewhere: bool) -> None:
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
     on = bench(WrongInPairs())
@@ -108,9 +116,13 @@ def test_only_wrong_values_under_the_clause_of_the_layout_are_looked_for_in_a_pa
     assert _anywhere(on, other, Effort()) is other
 
 
-@pytest.mark.parametrize("expectation, clause, kept", [
-    ("one value", "clip.cast.nan", "one value"), ("again", "tensor.position", "oracle"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "expectation, clause, kept",
+    [
+        ("one value", "clip.cast.nan", "one value"),
+        ("again", "tensor.position", "oracle"),
+    ],
+)
 def test_in_a_packed_tensor_open_bounds_are_one_value_still(expectation: str, clause: str, kept: str) -> None:
     described = TensorDesc(DataType.INT8, (5,), strides=(2,))
     attributes = {"ScaleBias": None, "Min": f32(np.nan if expectation == "one value" else -2), "Max": f32(3)}
@@ -135,12 +147,15 @@ def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
     assert (found.clause, found.case.operator.output.sizes) == ("tensor.position", (2,))
 
 
-@pytest.mark.parametrize("needs, clause, told", [
-    (("output strides",), "tensor.strides.padded", "tensor.strides.output"),
-    (("input strides",), "tensor.strides.padded", "tensor.strides.padded"),
-    (("input strides", "output strides"), "tensor.strides.padded", "tensor.strides.padded"),
-    (("output strides",), "tensor.position", "tensor.position"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "needs, clause, told",
+    [
+        (("output strides",), "tensor.strides.padded", "tensor.strides.output"),
+        (("input strides",), "tensor.strides.padded", "tensor.strides.padded"),
+        (("input strides", "output strides"), "tensor.strides.padded", "tensor.strides.padded"),
+        (("output strides",), "tensor.position", "tensor.position"),
+    ],
+)
 def test_what_needs_the_outputs_strides_alone_is_about_those(needs: tuple[str, ...], clause: str, told: str) -> None:
     finding = _of_its_tensor(Finding(clause, "fail", case(layout_clause=clause), "", needs=needs))
     assert (finding.clause, finding.case.layout_clause) == (told, told)
@@ -150,9 +165,13 @@ def shapes(cases: Any) -> list[tuple[int, ...]]:
     return [one.operator.output.sizes for one in cases]
 
 
-@pytest.mark.parametrize("strides, sizes", [
-    (None, [(1, 1, 6), (2, 1, 1), (1, 1, 3)]), ((8, 8, 2), [(1, 1, 6), (2, 1, 1), (1, 1, 3)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "strides, sizes",
+    [
+        (None, [(1, 1, 6), (2, 1, 1), (1, 1, 3)]),
+        ((8, 8, 2), [(1, 1, 6), (2, 1, 1), (1, 1, 3)]),
+    ],
+)
 def test_of_several_long_dimensions_one_is_tried_of_as_many_elements_and_each_alone(
     strides: tuple[int, ...] | None, sizes: list[tuple[int, ...]]
 ) -> None:
@@ -163,24 +182,39 @@ def test_of_several_long_dimensions_one_is_tried_of_as_many_elements_and_each_al
 
 def of_strides(source: tuple[int, ...] | None, target: tuple[int, ...] | None) -> Finding:
     """A finding in tensors of two long dimensions, with these strides."""
-    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
-               "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target)}  # fmt: skip
+    tensors = {
+        "InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
+        "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target),
+    }
     return Finding("", "fail", case(OperatorDesc(clip().name, tensors, clip().attributes)), "")
 
 
-@pytest.mark.parametrize("source, target, lower", [
-    (None, None, [(6,)]), ((8, 2), None, []), (None, (8, 2), []), ((8, 2), (8, 2), []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source, target, lower",
+    [
+        (None, None, [(6,)]),
+        ((8, 2), None, []),
+        (None, (8, 2), []),
+        ((8, 2), (8, 2), []),
+    ],
+)
 def test_dimensions_are_joined_to_a_lower_rank_where_no_tensor_has_strides(
     source: tuple[int, ...] | None, target: tuple[int, ...] | None, lower: list[tuple[int, ...]]
 ) -> None:
     assert shapes(_lower_rank(bench(Reference()), of_strides(source, target))) == lower
 
 
-@pytest.mark.parametrize("source, target, joined", [
-    (None, None, (None, None)), ((8, 2), None, ((8, 2), None)), (None, (8, 2), (None, (8, 2))),
-    ((8, 1), (1, 4), ((8, 8), (1, 4))), ((0, 3), None, ((0, 0), None)), ((3, 1), None, ((3, 3), None)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source, target, joined",
+    [
+        (None, None, (None, None)),
+        ((8, 2), None, ((8, 2), None)),
+        (None, (8, 2), (None, (8, 2))),
+        ((8, 1), (1, 4), ((8, 8), (1, 4))),
+        ((0, 3), None, ((0, 0), None)),
+        ((3, 1), None, ((3, 3), None)),
+    ],
+)
 def test_one_long_dimension_is_tried_of_all_elements_with_one_of_the_strides(
     source: tuple[int, ...] | None, target: tuple[int, ...] | None, joined: tuple[Any, Any]
 ) -> None:
@@ -190,11 +224,14 @@ def test_one_long_dimension_is_tried_of_all_elements_with_one_of_the_strides(
     assert (first.operator.input.strides, first.operator.output.strides) == joined
 
 
-@pytest.mark.parametrize("sizes, strides, lower", [
-    ((1, 2, 1, 3), None, [((6,), None), ((2, 3), None), ((2, 1, 3), None)]),
-    ((1, 2, 1, 3), (9, 8, 7, 2), [((2, 3), (8, 2)), ((2, 1, 3), (8, 7, 2))]),
-    ((2, 3, 2), None, [((12,), None), ((6, 2), None)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sizes, strides, lower",
+    [
+        ((1, 2, 1, 3), None, [((6,), None), ((2, 3), None), ((2, 1, 3), None)]),
+        ((1, 2, 1, 3), (9, 8, 7, 2), [((2, 3), (8, 2)), ((2, 1, 3), (8, 7, 2))]),
+        ((2, 3, 2), None, [((12,), None), ((6, 2), None)]),
+    ],
+)
 def test_a_lower_rank_loses_dimensions_of_one_element_first(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, lower: list[Any]
 ) -> None:
@@ -208,9 +245,15 @@ def test_of_several_dimensions_the_first_elements_of_the_long_one_are_left_out()
     assert shapes(later(one)) == [(1, 1, 1)]
 
 
-@pytest.mark.parametrize("values, strides, left", [
-    ([1, 2], None, [[2]]), ([1, 2], (2,), [[2]]), ([1], None, []), ([1, 2], (0,), []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values, strides, left",
+    [
+        ([1, 2], None, [[2]]),
+        ([1, 2], (2,), [[2]]),
+        ([1], None, []),
+        ([1, 2], (0,), []),
+    ],
+)
 def test_the_first_elements_are_left_out_where_each_has_a_value_of_its_own(
     values: list[int], strides: tuple[int, ...] | None, left: list[list[int]]
 ) -> None:
@@ -219,14 +262,19 @@ def test_the_first_elements_are_left_out_where_each_has_a_value_of_its_own(
 
 
 def test_an_input_of_one_element_keeps_it_where_the_first_of_the_others_are_left_out() -> None:
-    kinds = {"InputTensor": (DataType.FLOAT32, 3), "ScaleTensor": (DataType.FLOAT32, 1),
-             "OutputTensor": (DataType.UINT8, 3)}  # fmt: skip
+    kinds = {
+        "InputTensor": (DataType.FLOAT32, 3),
+        "ScaleTensor": (DataType.FLOAT32, 1),
+        "OutputTensor": (DataType.UINT8, 3),
+    }
     tensors = {name: TensorDesc(kind, (count,)) for name, (kind, count) in kinds.items()}
     quantize = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
     one = replace(case(clip(tensor((3,)))), operator=quantize)
     (left,) = later(replace(one, values=streams_of(one, ([1, 2, 3], [4]))))
-    assert dict(left.values.items()) == {"InputTensor": Values.of([2, 3], DataType.FLOAT32),
-                                         "ScaleTensor": Values.of([4], DataType.FLOAT32)}  # fmt: skip
+    assert dict(left.values.items()) == {
+        "InputTensor": Values.of([2, 3], DataType.FLOAT32),
+        "ScaleTensor": Values.of([4], DataType.FLOAT32),
+    }
 
 
 def test_what_is_wrong_only_there_keeps_its_clause() -> None:
@@ -241,11 +289,18 @@ class OneMore(Reference):
         return super().scale_bias(x, scale_bias, data_type) - np.asarray(1, x.dtype)
 
 
-@pytest.mark.parametrize("scale, bias, value, clause", [
-    (2, 3, 20, "integer"), (2, 3, 100, "integer-inexact"), (0.5, 0, 20, "integer-inexact"),
-    (1, 0.5, 20, "integer-inexact"), (1, -30, -120, "integer-inexact"), (-1, 0, -128, "integer-inexact"),
-    (-1, 0, -127, "integer"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "scale, bias, value, clause",
+    [
+        (2, 3, 20, "integer"),
+        (2, 3, 100, "integer-inexact"),
+        (0.5, 0, 20, "integer-inexact"),
+        (1, 0.5, 20, "integer-inexact"),
+        (1, -30, -120, "integer-inexact"),
+        (-1, 0, -128, "integer-inexact"),
+        (-1, 0, -127, "integer"),
+    ],
+)
 @pytest.mark.parametrize("found_under", ["integer", "integer-inexact"])
 def test_a_wrong_integer_after_scale_bias_is_about_its_own_domain(
     scale: float, bias: float, value: int, clause: str, found_under: str
@@ -277,11 +332,14 @@ def bounded(low: float, high: float, clause: str, expectation: str = "monotone")
     return Case(operator, Values.of([0, 1, 2], DataType.FLOAT16), clause, None, expectation)
 
 
-@pytest.mark.parametrize("high, clause", [
-    (65505.0, "clip.cast.float16"),
-    (65520.0, "clip.cast.float16-overflow"),
-    (7.0, "clip.monotone"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "high, clause",
+    [
+        (65505.0, "clip.cast.float16"),
+        (65520.0, "clip.cast.float16-overflow"),
+        (7.0, "clip.monotone"),
+    ],
+)
 def test_a_bound_refused_for_its_cast_breaks_the_clause_on_casts(high: float, clause: str) -> None:
     assert blamed(type("Backend", (Refusing,), {"refused": (high,)})(), bounded(0, high, "clip.monotone")) == clause
     assert judge_case(bench(Reference()), bounded(0, high, "clip.monotone")).findings == ()
@@ -301,11 +359,21 @@ def test_inverted_bounds_are_a_clause_of_their_own() -> None:
     assert threshold.values_clause(threshold.attributes(Min=f32(2))) == "threshold.formula"
 
 
-@pytest.mark.parametrize("sizes, strides, kind", [
-    ((2, 3), None, "packed"), ((2, 3), (3, 1), "packed"), ((1, 3), (9, 1), "packed"), ((2, 3), (4, 1), "padded"),
-    ((2, 3), (6, 2), "padded"), ((2, 3), (1, 2), "permuted"), ((2, 1, 3), (1, 9, 2), "permuted"),
-    ((2, 3), (0, 1), "broadcast"), ((2, 3), (1, 0), "broadcast"), ((1, 3), (0, 1), "packed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sizes, strides, kind",
+    [
+        ((2, 3), None, "packed"),
+        ((2, 3), (3, 1), "packed"),
+        ((1, 3), (9, 1), "packed"),
+        ((2, 3), (4, 1), "padded"),
+        ((2, 3), (6, 2), "padded"),
+        ((2, 3), (1, 2), "permuted"),
+        ((2, 1, 3), (1, 9, 2), "permuted"),
+        ((2, 3), (0, 1), "broadcast"),
+        ((2, 3), (1, 0), "broadcast"),
+        ((1, 3), (0, 1), "packed"),
+    ],
+)
 def test_strides_are_named_by_the_dimensions_that_are_longer_than_one(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kind: str
 ) -> None:
@@ -324,10 +392,15 @@ class WrongAt(Reference):
 LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
 
-@pytest.mark.parametrize("named, struck, clause", [
-    ("zero-sign", 0.0, "clip.zero-sign"), ("zero-sign", 0.25, "clip.formula"),
-    ("subnormal", LEAST_NORMAL, "clip.subnormal"), ("subnormal", 2 * LEAST_NORMAL, "clip.formula"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "named, struck, clause",
+    [
+        ("zero-sign", 0.0, "clip.zero-sign"),
+        ("zero-sign", 0.25, "clip.formula"),
+        ("subnormal", LEAST_NORMAL, "clip.subnormal"),
+        ("subnormal", 2 * LEAST_NORMAL, "clip.formula"),
+    ],
+)
 def test_a_clause_on_special_values_is_blamed_for_those_alone(named: str, struck: float, clause: str) -> None:
     """A test of zeros or subnormals has ordinary elements beside them."""
     backend = type("Wrong", (WrongAt,), {"struck": struck})()

@@ -25,9 +25,13 @@ from dmlcts.suites.selftest.mutants import state
 from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
 
 FAULTS = [
-    state.AttributesMissingInTheCacheKey, state.AttributesOfTheFirstKernel, state.AttributesOfTheLastKernel,
-    state.MinSharedBetweenOperators, state.MinOfTheOtherOperator, state.ClosingReleasesOthers,
-]  # fmt: skip
+    state.AttributesMissingInTheCacheKey,
+    state.AttributesOfTheFirstKernel,
+    state.AttributesOfTheLastKernel,
+    state.MinSharedBetweenOperators,
+    state.MinOfTheOtherOperator,
+    state.ClosingReleasesOthers,
+]
 
 
 PADDED = TensorDesc(DataType.FLOAT32, (3, 4, 5, 2), (120, 30, 6, 3))
@@ -42,8 +46,13 @@ OTHER_TENSORS = [  # the fault, a tensor that shows it, and what is said of the 
 def among(operator: str = "CLIP", data_type: DataType = DataType.FLOAT32) -> Case:
     subject = Subject.on(load_tables().operator(operator), data_type, FeatureLevel("5.0"), 0, profile=QUICK)
     attributes = subject.revealing()
-    return subject.case(subject.values_clause(attributes), subject.distinct(100), attributes,
-                        expectation="beside others", layout_clause="execution.independent")  # fmt: skip
+    return subject.case(
+        subject.values_clause(attributes),
+        subject.distinct(100),
+        attributes,
+        expectation="beside others",
+        layout_clause="execution.independent",
+    )
 
 
 def least(fault: type[Reference], one: Case) -> Finding:
@@ -173,8 +182,11 @@ def test_a_dxdispatch_model_holds_what_ran_before() -> None:
     written = model(case.to_json())
     jsonschema.Draft202012Validator(schema("dxdispatch-model")).validate(written)
     assert [command.get("dispatchable", "print") for command in written["commands"]] == [
-        "before1.operator", "before2.operator", "operator", "print",
-    ]  # fmt: skip
+        "before1.operator",
+        "before2.operator",
+        "operator",
+        "print",
+    ]
     for command in written["commands"]:
         assert set(command.get("bindings", {}).values()) <= set(written["resources"])
 

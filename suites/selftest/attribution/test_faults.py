@@ -44,8 +44,13 @@ def strided(data_type: DataType, operator: str = "CLIP", last: int = 5) -> Case:
     tensors = {"InputTensor": TensorDesc(data_type, sizes, (40, 12, 2)), "OutputTensor": TensorDesc(data_type, sizes)}
     attributes = {"ScaleBias": ScaleBias(1, 0), "Min": f32(1)} | ({"Max": f32(100)} if operator == "CLIP" else {})
     described = OperatorDesc(f"ELEMENT_WISE_{operator}", tensors, attributes)
-    return Case(described, Values.of(np.arange(2, 29), data_type), f"{operator.lower()}.formula",
-                "tensor.strides.padded", placement=Placement(front=64))  # fmt: skip
+    return Case(
+        described,
+        Values.of(np.arange(2, 29), data_type),
+        f"{operator.lower()}.formula",
+        "tensor.strides.padded",
+        placement=Placement(front=64),
+    )
 
 
 def test_what_is_known_is_recognised_on_other_types_and_operators() -> None:
@@ -86,9 +91,12 @@ def test_another_fault_is_not_taken_for_the_known_one() -> None:
     assert first.needs == ("input strides",)
     tensor = TensorDesc(DataType.INT8, (25,))
     packed = strided(DataType.INT8).with_operator(
-        OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor},
-                     strided(DataType.INT8).operator.attributes)
-    )  # fmt: skip
+        OperatorDesc(
+            "ELEMENT_WISE_CLIP",
+            {"InputTensor": tensor, "OutputTensor": tensor},
+            strided(DataType.INT8).operator.attributes,
+        )
+    )
     second = faults.told(judge_case(on, replace(packed, layout_clause="tensor.position")).findings[0])
     assert (second.clause, second.needs) == ("tensor.position", ("count",))
 

@@ -191,11 +191,17 @@ class SecondDispatchDoesNothing(Reference):
 
 
 def lay(
-    sizes: tuple[int, ...] = (6,), source: Any = None, target: Any = None, scale_bias: ScaleBias | None = SCALED,
-    bounds: tuple[float, float] = (-100, 100), name: str = "ELEMENT_WISE_CLIP",
-) -> OperatorDesc:  # fmt: skip
-    tensors = {"InputTensor": TensorDesc(DataType.FLOAT32, sizes, source),
-               "OutputTensor": TensorDesc(DataType.FLOAT32, sizes, target)}  # fmt: skip
+    sizes: tuple[int, ...] = (6,),
+    source: Any = None,
+    target: Any = None,
+    scale_bias: ScaleBias | None = SCALED,
+    bounds: tuple[float, float] = (-100, 100),
+    name: str = "ELEMENT_WISE_CLIP",
+) -> OperatorDesc:
+    tensors = {
+        "InputTensor": TensorDesc(DataType.FLOAT32, sizes, source),
+        "OutputTensor": TensorDesc(DataType.FLOAT32, sizes, target),
+    }
     attributes: dict[str, Any] = {"RoundingMode": "TOWARD_INFINITY"}
     if name == "ELEMENT_WISE_CLIP":
         attributes = {"ScaleBias": scale_bias, "Min": f32(bounds[0]), "Max": f32(bounds[1])}
@@ -225,36 +231,81 @@ STRIDED = ramp(lay(source=(3,)), "tensor.strides.padded")
 WIDE = (1, 1, 1, 1, 2, 30)
 COMBINATIONS = {
     "strides": (LostWhereStrided, STRIDED, "tensor.strides.padded", ("scaling", "input strides")),
-    "strides, met elsewhere": (LostWhereStrided, replace(STRIDED, layout_clause="tensor.position"),
-                               "tensor.strides.packed", ("scaling", "input strides")),
-    "output strides": (LostWhereWrittenApart, ramp(lay(target=(3,)), "tensor.strides.output"),
-                       "tensor.strides.output", ("scaling", "output strides")),
-    "two dimensions": (LostInTwoDimensions, ramp(lay((3, 4), (9, 1)), "tensor.strides.padded"),
-                       "tensor.position", ("scaling", "shape")),
-    "rank": (LostAboveRankFour, ramp(lay(WIDE, packed(WIDE)), "tensor.strides.packed"),
-             "tensor.position", ("scaling", "rank")),
-    "count": (LostInLongTensors, ramp(lay((59,), (2,)), "tensor.strides.padded"),
-              "tensor.position", ("scaling", "count")),
+    "strides, met elsewhere": (
+        LostWhereStrided,
+        replace(STRIDED, layout_clause="tensor.position"),
+        "tensor.strides.packed",
+        ("scaling", "input strides"),
+    ),
+    "output strides": (
+        LostWhereWrittenApart,
+        ramp(lay(target=(3,)), "tensor.strides.output"),
+        "tensor.strides.output",
+        ("scaling", "output strides"),
+    ),
+    "two dimensions": (
+        LostInTwoDimensions,
+        ramp(lay((3, 4), (9, 1)), "tensor.strides.padded"),
+        "tensor.position",
+        ("scaling", "shape"),
+    ),
+    "rank": (
+        LostAboveRankFour,
+        ramp(lay(WIDE, packed(WIDE)), "tensor.strides.packed"),
+        "tensor.position",
+        ("scaling", "rank"),
+    ),
+    "count": (
+        LostInLongTensors,
+        ramp(lay((59,), (2,)), "tensor.strides.padded"),
+        "tensor.position",
+        ("scaling", "count"),
+    ),
     "a value": (Lost, STRIDED, "clip.formula", ("scaling",)),
-    "in place": (StridesIgnoredInPlace, ramp(lay((6,), (2,), (2,)), "tensor.strides.padded",
-                                             placement=Placement(in_place=True)),
-                 "clip.in-place", ("in place", "input strides")),
-    "bounds": (StridesIgnoredWithoutAnUpperBound, ramp(lay((6,), (2,), bounds=(-9, np.inf)), "tensor.strides.padded"),
-               "tensor.strides.padded", ("bounds", "input strides")),
-    "strides alone": (StridesIgnored, ramp(lay((2, 6), (8, 1), (1, 2)), "tensor.strides.output"),
-                      "tensor.strides.padded", ("input strides",)),
-    "broadcast": (StridesIgnored, ramp(lay((6,), (0,), (2,)), "tensor.strides.output"),
-                  "tensor.strides.broadcast", ("input strides",)),
+    "in place": (
+        StridesIgnoredInPlace,
+        ramp(lay((6,), (2,), (2,)), "tensor.strides.padded", placement=Placement(in_place=True)),
+        "clip.in-place",
+        ("in place", "input strides"),
+    ),
+    "bounds": (
+        StridesIgnoredWithoutAnUpperBound,
+        ramp(lay((6,), (2,), bounds=(-9, np.inf)), "tensor.strides.padded"),
+        "tensor.strides.padded",
+        ("bounds", "input strides"),
+    ),
+    "strides alone": (
+        StridesIgnored,
+        ramp(lay((2, 6), (8, 1), (1, 2)), "tensor.strides.output"),
+        "tensor.strides.padded",
+        ("input strides",),
+    ),
+    "broadcast": (
+        StridesIgnored,
+        ramp(lay((6,), (0,), (2,)), "tensor.strides.output"),
+        "tensor.strides.broadcast",
+        ("input strides",),
+    ),
     "offset": (OffsetIgnored, ramp(lay((6,), (2,)), "tensor.strides.padded"), "binding.offset", ("offset",)),
-    "mode": (ModeLostInLongTensors, ramp(lay((59,), (2,), name="ELEMENT_WISE_ROUND"), "tensor.strides.padded",
-                                         clause="round.toward-infinity"),
-             "tensor.position", ("count", "enumerator")),
-    "history": (SecondDispatchDoesNothing, ramp(lay(), "execution.repeatable", expectation="again"),
-                "execution.repeatable", ("history",)),
-    "nothing": (OneWrong, ramp(lay((6,), (2,), scale_bias=None), "tensor.strides.padded",
-                               values=Values.of([1, 3, 5], DataType.FLOAT32)),
-                "clip.formula", ()),
-}  # fmt: skip
+    "mode": (
+        ModeLostInLongTensors,
+        ramp(lay((59,), (2,), name="ELEMENT_WISE_ROUND"), "tensor.strides.padded", clause="round.toward-infinity"),
+        "tensor.position",
+        ("count", "enumerator"),
+    ),
+    "history": (
+        SecondDispatchDoesNothing,
+        ramp(lay(), "execution.repeatable", expectation="again"),
+        "execution.repeatable",
+        ("history",),
+    ),
+    "nothing": (
+        OneWrong,
+        ramp(lay((6,), (2,), scale_bias=None), "tensor.strides.padded", values=Values.of([1, 3, 5], DataType.FLOAT32)),
+        "clip.formula",
+        (),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
@@ -309,32 +360,41 @@ class WrongOfBothStrided(WrongOfStrided):
     strided = ("ATensor", "BTensor")
 
 
-@pytest.mark.parametrize(("backend", "needs"), [
-    (WrongOfStrided, "strides of BTensor (right with packed inputs)"),
-    (WrongOfBothStrided, "strides of ATensor and BTensor (right with packed inputs)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "needs"),
+    [
+        (WrongOfStrided, "strides of BTensor (right with packed inputs)"),
+        (WrongOfBothStrided, "strides of ATensor and BTensor (right with packed inputs)"),
+    ],
+)
 @pytest.mark.size("thorough")
 def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
     backend: type[WrongOfStrided], needs: str
 ) -> None:
     tables = load_tables()
     on = Bench("x", backend(), {}, tables)
-    (probe,) = [one for one in probes(tables) if one.table.short_name == "MAX" and str(one.signature) == "INT32"
-                and "test_padded_strides[" in one.test]  # fmt: skip
+    (probe,) = [
+        one
+        for one in probes(tables)
+        if one.table.short_name == "MAX" and str(one.signature) == "INT32" and "test_padded_strides[" in one.test
+    ]
     found = [smallest(on, one) for one in probe.run(on, 0).ledger.findings]
     assert {dict(one.details).get("needs") for one in found} == {needs}
 
 
-@pytest.mark.parametrize(("strides", "said"), [
-    ((0, 1), "BTensor repeated"),
-    ((1, 0), "BTensor repeated"),
-    ((0, 2), "BTensor repeated with gaps"),
-    ((0, 0), "one element of BTensor for all"),
-    ((4, 1), "gaps in BTensor"),
-    ((1, 2), "BTensor permuted"),
-    ((2, 5), "BTensor permuted with gaps"),
-    ((3, 1), "strides of BTensor"),  # those of a packed tensor
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("strides", "said"),
+    [
+        ((0, 1), "BTensor repeated"),
+        ((1, 0), "BTensor repeated"),
+        ((0, 2), "BTensor repeated with gaps"),
+        ((0, 0), "one element of BTensor for all"),
+        ((4, 1), "gaps in BTensor"),
+        ((1, 2), "BTensor permuted"),
+        ((2, 5), "BTensor permuted with gaps"),
+        ((3, 1), "strides of BTensor"),  # those of a packed tensor
+    ],
+)
 def test_how_one_of_several_inputs_is_laid_out_is_named(strides: tuple[int, int], said: str) -> None:
     plain, laid = TensorDesc(DataType.INT32, (2, 3)), TensorDesc(DataType.INT32, (2, 3), strides)
     operator = OperatorDesc("ELEMENT_WISE_MAX", {"ATensor": plain, "BTensor": laid, "OutputTensor": plain}, {})
@@ -373,9 +433,13 @@ class RightAtOtherRanks(RefusesOtherRanks):
         return np.asarray(right + right.dtype.type(1)) if operator.output.rank == 4 else right
 
 
-@pytest.mark.parametrize(("backend", "needs"), [
-    (RefusesOtherRanks, None), (RightAtOtherRanks, "rank 4 (right at rank 1, 2, 3)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "needs"),
+    [
+        (RefusesOtherRanks, None),
+        (RightAtOtherRanks, "rank 4 (right at rank 1, 2, 3)"),
+    ],
+)
 def test_what_is_refused_at_another_rank_is_not_right_there(backend: type[Reference], needs: str | None) -> None:
     tensor = TensorDesc(DataType.INT16, (1, 1, 1, 2))
     names = ("ATensor", "BTensor", "OutputTensor")

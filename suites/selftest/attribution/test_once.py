@@ -63,11 +63,16 @@ def test_what_differs_stays_apart() -> None:
     alike = dataclasses.replace(sized(TWO, 4), details={"needs": "37 elements (right with 36)"}, needs=("count",))
     strided = dataclasses.replace(ONE, needs=("input strides",))
     others = [
-        ONE, strided, needing, dataclasses.replace(ONE, data_type="FLOAT16"),
-        dataclasses.replace(ONE, clause="round.odd"), dataclasses.replace(ONE, outcome=Outcome.WAIVED),
-        dataclasses.replace(ONE, outcome=Outcome.CRASH), dataclasses.replace(ONE, outcome=Outcome.CRASH),
+        ONE,
+        strided,
+        needing,
+        dataclasses.replace(ONE, data_type="FLOAT16"),
+        dataclasses.replace(ONE, clause="round.odd"),
+        dataclasses.replace(ONE, outcome=Outcome.WAIVED),
+        dataclasses.replace(ONE, outcome=Outcome.CRASH),
+        dataclasses.replace(ONE, outcome=Outcome.CRASH),
         dataclasses.replace(ONE, file=""),
-    ]  # fmt: skip
+    ]
     records = [item(str(number), one) for number, one in enumerate(others)]
     assert told_once(records) == records
     (first, second) = told_once([item("a", needing), item("b", alike)])
@@ -81,9 +86,17 @@ def test_a_test_tells_a_fault_once() -> None:
 
 def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(
-        "run", "--backend", "dmlcts.suites.selftest.mutants.values.rounding:NearestHalvesUp", "--isolation", "none",
-        "--operator", "ROUND", "--clause", "round.nearest-even", "-v",
-    )  # fmt: skip
+        "run",
+        "--backend",
+        "dmlcts.suites.selftest.mutants.values.rounding:NearestHalvesUp",
+        "--isolation",
+        "none",
+        "--operator",
+        "ROUND",
+        "--clause",
+        "round.nearest-even",
+        "-v",
+    )
     assert ran.code == 1, ran.out
     rows = {(row["operator"], row["data_type"]) for row in (ran.results or {})["clauses"] if row["outcome"] == "fail"}
     failures = [one for one in (ran.results or {})["failures"] if one["clause"] == "round.nearest-even"]

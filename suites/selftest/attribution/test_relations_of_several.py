@@ -50,8 +50,11 @@ class WrongQuotient(Right):
     ],
 )
 def test_a_relation_blames_the_operator_that_is_wrong(made: type[Reference], told: set[tuple[str, str]]) -> None:
-    (probe,) = [one for one in probes(TABLES) if one.table.short_name == "DIVIDE" and str(one.signature) == "INT32"
-                and "relations_hold" in one.test]  # fmt: skip
+    (probe,) = [
+        one
+        for one in probes(TABLES)
+        if one.table.short_name == "DIVIDE" and str(one.signature) == "INT32" and "relations_hold" in one.test
+    ]
     bench = Bench("x", made(), {}, TABLES)
     judge = probe.run(bench, 0)
     found = {(one.case.operator.name, one.clause) for one in (smallest(bench, it) for it in judge.ledger.findings)}

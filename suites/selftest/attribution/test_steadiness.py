@@ -121,9 +121,10 @@ def all_told(on: Bench) -> list[str]:
     """The clauses under which the tests of kernels that live together tell what they find."""
     return [
         smallest(on, finding).clause
-        for probe in probes(first_three()) if "alive_at_the_same_time" in probe.test and "CLIP-INT8" in probe.test
+        for probe in probes(first_three())
+        if "alive_at_the_same_time" in probe.test and "CLIP-INT8" in probe.test
         for finding in probe.run(on, 0).ledger.findings
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.sampled(3)
@@ -232,8 +233,9 @@ def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlc
     (tmp_path / "sometimes.py").write_text(PLANTED, encoding="utf-8")
     backend = ("--backend", "sometimes.py:Sometimes")
     # In one process, which the faults take a third of the time in; the replays below are in processes of their own.
-    ran = dmlcts("run", *backend, "--operator", "CLIP", "--data-type", "INT8", "--clause", "clip.formula",
-                 "--isolation", "none")  # fmt: skip
+    ran = dmlcts(
+        "run", *backend, "--operator", "CLIP", "--data-type", "INT8", "--clause", "clip.formula", "--isolation", "none"
+    )
     assert (ran.code, ran.results is not None) == (1, True), ran.err
     assert "Flaky" not in ran.out + ran.err
     assert "0x7f" not in ran.out.replace("(0x7f", ""), "no representations of objects"
@@ -261,8 +263,13 @@ def test_a_neighbour_of_another_operator_that_is_wrong_once_has_a_row_of_its_own
     for company, shown in ((3, other), (2, case())):  # the second one shows a fault of its own, which does not move
         finding = Finding("execution.independent", "fail", shown, "wrong")
         judge.ledger.count(case(), Judgement((finding,), clauses=("execution.independent",), elements=company))
-    moved = {("execution.independent", "ELEMENT_WISE_THRESHOLD", "INT8"):
-             ("execution.repeatable", "ELEMENT_WISE_THRESHOLD", "INT8")}  # fmt: skip
+    moved = {
+        ("execution.independent", "ELEMENT_WISE_THRESHOLD", "INT8"): (
+            "execution.repeatable",
+            "ELEMENT_WISE_THRESHOLD",
+            "INT8",
+        )
+    }
     rows = {(tally.clause, tally.operator): tally for tally in _tallies(judge, [], moved, EVERYTHING)}
     assert {key: (tally.cases, tally.failures) for key, tally in rows.items()} == {
         ("execution.independent", case().operator.name): (2, 1),
@@ -273,5 +280,6 @@ def test_a_neighbour_of_another_operator_that_is_wrong_once_has_a_row_of_its_own
     rows = {(tally.clause, tally.operator): tally for tally in _tallies(judge, [], moved, EVERYTHING)}
     assert rows["execution.independent", case().operator.name].failures == 0
     assert {key: tally.failures for key, tally in rows.items() if tally.failures} == {
-        ("execution.repeatable", case().operator.name): 1, ("execution.repeatable", "ELEMENT_WISE_THRESHOLD"): 1,
-    }  # fmt: skip
+        ("execution.repeatable", case().operator.name): 1,
+        ("execution.repeatable", "ELEMENT_WISE_THRESHOLD"): 1,
+    }

@@ -25,8 +25,13 @@ from dmlcts.suites.selftest.proof.probes import Probe, probes
 
 TABLES = load_tables()
 TESTS = (
-    "ordinary_bounds", "broadcast", "a_kernel_is_dispatched_again", "drawn_in_place", "relations_hold", "silent_points",
-)  # fmt: skip
+    "ordinary_bounds",
+    "broadcast",
+    "a_kernel_is_dispatched_again",
+    "drawn_in_place",
+    "relations_hold",
+    "silent_points",
+)
 
 
 @cache
@@ -120,12 +125,15 @@ def test_a_dispatch_that_fails_anyway_breaks_the_clause_of_its_case() -> None:
     assert {"divide.formula", "modulus-floor.formula"} <= failed
 
 
-@pytest.mark.parametrize("divisors, clause", [
-    ([1, 0, 5], "divide.zero"),  # the element beside the one that takes the place of all is a 0
-    ([0, 1, 0], "divide.zero"),
-    ([0, 0, 0], "divide.zero"),
-    ([1, 2, 5], "divide.formula"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "divisors, clause",
+    [
+        ([1, 0, 5], "divide.zero"),  # the element beside the one that takes the place of all is a 0
+        ([0, 1, 0], "divide.zero"),
+        ([0, 0, 0], "divide.zero"),
+        ([1, 2, 5], "divide.formula"),
+    ],
+)
 @pytest.mark.parametrize("strides", [None, (0, 1)])
 def test_one_ordinary_element_takes_the_place_of_all_where_elements_share_what_is_stored(
     divisors: list[int], clause: str, strides: tuple[int, ...] | None

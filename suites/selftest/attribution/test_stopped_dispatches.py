@@ -60,9 +60,14 @@ class Stopping(Bench):
 
 
 def divided(
-    stops: Callable[[Array, Array], bool], a: Sequence[int], b: Sequence[int], *,
-    outcome: str = "fail", backend: Any = None, shared: TensorDesc | None = None,
-) -> tuple[list[str], list[tuple[list[int], list[int]]]]:  # fmt: skip
+    stops: Callable[[Array, Array], bool],
+    a: Sequence[int],
+    b: Sequence[int],
+    *,
+    outcome: str = "fail",
+    backend: Any = None,
+    shared: TensorDesc | None = None,
+) -> tuple[list[str], list[tuple[list[int], list[int]]]]:
     """The clauses that a division breaks, and the dividends and divisors of each dispatch."""
     packed = TensorDesc(DataType.INT32, shared.sizes) if shared else PACKED
     operator = OperatorDesc(
@@ -122,12 +127,15 @@ def test_where_every_element_is_at_a_point_ones_stand_in_their_place() -> None:
     assert (clauses, tried[1:]) == (["divide.zero"], [([1] * 6, [1] * 6)])
 
 
-@pytest.mark.parametrize("stops, clause", [
-    (zeros, "divide.zero"),
-    (leasts, "divide.least"),
-    (lambda a, b: zeros(a, b) and leasts(a, b), "divide.zero"),  # without either it comes back
-    (lambda a, b: zeros(a, b) or leasts(a, b), "divide.zero"),  # neither alone: the first of both
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "stops, clause",
+    [
+        (zeros, "divide.zero"),
+        (leasts, "divide.least"),
+        (lambda a, b: zeros(a, b) and leasts(a, b), "divide.zero"),  # without either it comes back
+        (lambda a, b: zeros(a, b) or leasts(a, b), "divide.zero"),  # neither alone: the first of both
+    ],
+)
 def test_of_two_points_the_one_whose_elements_stop_the_dispatch_is_to_blame(
     stops: Callable[[Array, Array], bool], clause: str
 ) -> None:

@@ -66,15 +66,21 @@ TYPES = (DataType.INT8, DataType.INT32, DataType.FLOAT16, DataType.FLOAT32)
 
 
 @pytest.mark.parametrize("data_type", TYPES)
-@pytest.mark.parametrize("backend, case, origin", [
-    (InputOffsetIgnored, {}, "outside both tensors: read outside the input"),
-    (InputStridesIgnored, {"source": (3,)}, "of the input that hold no element: read from a gap"),
-    (InputStridesIgnored, {"sizes": (9,), "source": (0,), "layout_clause": "tensor.strides.output"},
-     "outside both tensors: read outside the input"),
-    (ReadsTheOutput, {}, "what the output held before: read from the output"),
-    (ReadsTheNext, {}, "another element's"),
-    (OneWrong, {}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "backend, case, origin",
+    [
+        (InputOffsetIgnored, {}, "outside both tensors: read outside the input"),
+        (InputStridesIgnored, {"source": (3,)}, "of the input that hold no element: read from a gap"),
+        (
+            InputStridesIgnored,
+            {"sizes": (9,), "source": (0,), "layout_clause": "tensor.strides.output"},
+            "outside both tensors: read outside the input",
+        ),
+        (ReadsTheOutput, {}, "what the output held before: read from the output"),
+        (ReadsTheNext, {}, "another element's"),
+        (OneWrong, {}, None),
+    ],
+)
 def test_where_a_wrong_value_comes_from(
     backend: type[Reference], case: dict[str, Any], origin: str | None, data_type: DataType
 ) -> None:
@@ -139,20 +145,27 @@ class ReadsTheNextOfB(Reference):
 
 
 @pytest.mark.parametrize("data_type", TYPES)
-@pytest.mark.parametrize("backend, strides, origin", [
-    (ReadsBFromTheGuard, None, "it changes with the bytes outside all tensors: read outside the inputs"),
-    (SecondTakenForPackedBesidePackedFirst, (3,),
-     "it changes with bytes of BTensor that hold no element: read from a gap"),
-    (ReadsTheNextOfB, None, "it changes with BTensor at index [1]: another element's"),
-    (SubtractOfOne, None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "backend, strides, origin",
+    [
+        (ReadsBFromTheGuard, None, "it changes with the bytes outside all tensors: read outside the inputs"),
+        (
+            SecondTakenForPackedBesidePackedFirst,
+            (3,),
+            "it changes with bytes of BTensor that hold no element: read from a gap",
+        ),
+        (ReadsTheNextOfB, None, "it changes with BTensor at index [1]: another element's"),
+        (SubtractOfOne, None, None),
+    ],
+)
 def test_of_several_inputs_the_one_is_named_that_is_read_wrongly(
     backend: type[Reference], strides: tuple[int, ...] | None, origin: str | None, data_type: DataType
 ) -> None:
     tensors = {
-        "ATensor": TensorDesc(data_type, (6,)), "BTensor": TensorDesc(data_type, (6,), strides),
+        "ATensor": TensorDesc(data_type, (6,)),
+        "BTensor": TensorDesc(data_type, (6,), strides),
         "OutputTensor": TensorDesc(data_type, (6,)),
-    }  # fmt: skip
+    }
     operator = OperatorDesc("ELEMENT_WISE_SUBTRACT", tensors, {})
     elements = {"ATensor": np.array([9, 7, 55, -31, 12, 3]), "BTensor": np.array([1, 2, 4, 8, 16, 32])}
     values = Streams.of(elements, operator)

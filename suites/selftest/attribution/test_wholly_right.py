@@ -74,8 +74,9 @@ def in_place() -> Case:
 
 def odd() -> Case:
     tensor = TensorDesc(DataType.FLOAT32, (3,))
-    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
-                            {"RoundingMode": "TOWARD_INFINITY"})  # fmt: skip
+    operator = OperatorDesc(
+        "ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor}, {"RoundingMode": "TOWARD_INFINITY"}
+    )
     return Case(operator, Values.of([1, 2.5, 4], DataType.FLOAT32), "round.odd", expectation="odd")
 
 
@@ -119,10 +120,13 @@ def test_a_relation_that_holds_between_wrong_values_makes_no_case_right() -> Non
     assert told == "TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO)"
 
 
-@pytest.mark.parametrize(("backend", "said"), [
-    (TakenForPacked, "input strides (right with a packed input)"),
-    (TakenForPackedInPlace, "input strides and in place (right with a packed input; right out of place)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "said"),
+    [
+        (TakenForPacked, "input strides (right with a packed input)"),
+        (TakenForPackedInPlace, "input strides and in place (right with a packed input; right out of place)"),
+    ],
+)
 def test_a_replay_says_what_the_case_needs_on_the_backend_that_it_is_replayed_on(
     backend: type[TakenForPacked], said: str
 ) -> None:

@@ -138,8 +138,11 @@ def _laid_out(table: OperatorTable, operator: OperatorDesc, drawn: np.random.Gen
     twins = list(itertools.combinations(elements, 2))
     shared = [{output: name} for name in table.tensors[output].may_alias]
     shared += [{other: name} for name, other in twins if _alike(operator, name, other)]
-    shared += [{other: name, output: name} for name, other in twins
-               if _alike(operator, name, other) and {name, other} <= set(table.tensors[output].may_alias)]  # fmt: skip
+    shared += [
+        {other: name, output: name}
+        for name, other in twins
+        if _alike(operator, name, other) and {name, other} <= set(table.tensors[output].may_alias)
+    ]
     for same in shared:
         laid = {name: TensorDesc(tensor.data_type, sizes, one_layout) for name, tensor in operator.tensors.items()}
         yield _task(table, operator, laid, elements, same, drawn)

@@ -55,9 +55,16 @@ def test_unavailable_is_one_line_with_cause_and_mend() -> None:
 
 def test_the_package_exports_the_contract_and_imports_nothing_heavy() -> None:
     assert set(contract_names.__all__) == {
-        "Backend", "Device", "Kernel", "DeviceInfo",
-        "InvalidArgument", "NotSupported", "DeviceLost", "ExecutionFailed", "BackendUnavailable",
-    }  # fmt: skip
+        "Backend",
+        "Device",
+        "Kernel",
+        "DeviceInfo",
+        "InvalidArgument",
+        "NotSupported",
+        "DeviceLost",
+        "ExecutionFailed",
+        "BackendUnavailable",
+    }
     heavy = "{'pydantic', 'yaml', 'pytest', 'hypothesis', 'jsonschema', 'rich', 'click'}"
     program = f"import sys, dmlcts.backends; print(sorted({heavy} & set(sys.modules)))"
     # The check has to happen in an interpreter that has not imported the suite.

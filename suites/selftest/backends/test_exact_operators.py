@@ -168,8 +168,15 @@ def runtimes() -> dict[str, Any]:
 
         from dmlcts.backends.onnxruntime.backend import OnnxRuntimeDevice
 
-        options = {"provider": "CPUExecutionProvider", "opset": "20", "bounds": "constant", "optimize": "all",
-                   "threshold": "max", "fold": "no", "threads": "1"}  # fmt: skip
+        options = {
+            "provider": "CPUExecutionProvider",
+            "opset": "20",
+            "bounds": "constant",
+            "optimize": "all",
+            "threshold": "max",
+            "fold": "no",
+            "threads": "1",
+        }
         found["onnxruntime"] = OnnxRuntimeDevice(onnxruntime, onnx, options, family())
     if importlib.util.find_spec("torch"):
         import torch
@@ -199,12 +206,36 @@ def _meant(runtimes: dict[str, Any], name: str, table: OperatorTable, operator: 
             pytest.skip(str(lacking))
 
 
-@pytest.mark.parametrize(("name", "expressed"), [
-    ("onnxruntime", ["ADD-FLOAT32", "DIVIDE-INT8", "LOGICAL_LESS_THAN-UINT64-UINT8", "BIT_XOR-FLOAT16",
-                     "IS_INFINITY-FLOAT16-UINT8-NEGATIVE", "MODULUS_FLOOR-INT64", "BIT_SHIFT_LEFT-UINT32"]),
-    ("torch", ["ADD-FLOAT32", "DIVIDE-INT8", "LOGICAL_LESS_THAN-INT64-UINT8", "BIT_XOR-FLOAT16", "IF-UINT8-FLOAT64",
-               "IS_INFINITY-FLOAT16-UINT8-NEGATIVE", "MODULUS_FLOOR-FLOAT16", "CLIP_GRAD-FLOAT32"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "expressed"),
+    [
+        (
+            "onnxruntime",
+            [
+                "ADD-FLOAT32",
+                "DIVIDE-INT8",
+                "LOGICAL_LESS_THAN-UINT64-UINT8",
+                "BIT_XOR-FLOAT16",
+                "IS_INFINITY-FLOAT16-UINT8-NEGATIVE",
+                "MODULUS_FLOOR-INT64",
+                "BIT_SHIFT_LEFT-UINT32",
+            ],
+        ),
+        (
+            "torch",
+            [
+                "ADD-FLOAT32",
+                "DIVIDE-INT8",
+                "LOGICAL_LESS_THAN-INT64-UINT8",
+                "BIT_XOR-FLOAT16",
+                "IF-UINT8-FLOAT64",
+                "IS_INFINITY-FLOAT16-UINT8-NEGATIVE",
+                "MODULUS_FLOOR-FLOAT16",
+                "CLIP_GRAD-FLOAT32",
+            ],
+        ),
+    ],
+)
 def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, expressed: list[str]) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
@@ -213,11 +244,25 @@ def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, ex
         runtimes[name].create(known[one]).close()
 
 
-@pytest.mark.parametrize(("name", "lacking"), [
-    ("onnxruntime", ["LOGICAL_LESS_THAN-FLOAT32-UINT32", "LOGICAL_AND-UINT8", "IF-UINT8-FLOAT32", "BIT_COUNT-UINT8",
-                     "MODULUS_FLOOR-FLOAT32", "DIFFERENCE_SQUARE-FLOAT32", "CLIP_GRAD-FLOAT32", "MEAN-INT32"]),
-    ("torch", ["IS_NAN-FLOAT32-UINT32", "ADD-UINT32", "BIT_COUNT-UINT8", "MEAN-FLOAT32", "CLIP_GRAD-INT8"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        (
+            "onnxruntime",
+            [
+                "LOGICAL_LESS_THAN-FLOAT32-UINT32",
+                "LOGICAL_AND-UINT8",
+                "IF-UINT8-FLOAT32",
+                "BIT_COUNT-UINT8",
+                "MODULUS_FLOOR-FLOAT32",
+                "DIFFERENCE_SQUARE-FLOAT32",
+                "CLIP_GRAD-FLOAT32",
+                "MEAN-INT32",
+            ],
+        ),
+        ("torch", ["IS_NAN-FLOAT32-UINT32", "ADD-UINT32", "BIT_COUNT-UINT8", "MEAN-FLOAT32", "CLIP_GRAD-INT8"]),
+    ],
+)
 def test_runtimes_say_what_they_cannot_express(runtimes: dict[str, Any], name: str, lacking: list[str]) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")

@@ -52,8 +52,20 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def judge(dmlcts: Callable[..., Any], library: Path, flush: str, *selection: str) -> Any:
     """A run of ``dmlcts run`` on the kernels of a library, in one process: they do no more than compute."""
-    return dmlcts("run", "--backend", BACKEND, "-o", f"library={library}", "-o", f"flush={flush}",
-                  "--isolation", "none", "--operator", SELECTED, *selection)  # fmt: skip
+    return dmlcts(
+        "run",
+        "--backend",
+        BACKEND,
+        "-o",
+        f"library={library}",
+        "-o",
+        f"flush={flush}",
+        "--isolation",
+        "none",
+        "--operator",
+        SELECTED,
+        *selection,
+    )
 
 
 @pytest.mark.sampled(3)

@@ -55,11 +55,22 @@ def run(device: Any, operator: OperatorDesc, values: list[float], in_place: bool
 
 
 @needs_runtime
-@pytest.mark.parametrize("options", [
-    {}, {"bounds": "input"}, {"optimize": "off"}, {"optimize": "basic"}, {"fold": "yes"}, {"opset": "6"},
-    {"opset": "11"}, {"opset": "12", "bounds": "input", "optimize": "off"}, {"threshold": "clip"}, {"threads": "0"},
-    {"provider": "CPUExecutionProvider"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bounds": "input"},
+        {"optimize": "off"},
+        {"optimize": "basic"},
+        {"fold": "yes"},
+        {"opset": "6"},
+        {"opset": "11"},
+        {"opset": "12", "bounds": "input", "optimize": "off"},
+        {"threshold": "clip"},
+        {"threads": "0"},
+        {"provider": "CPUExecutionProvider"},
+    ],
+)
 @pytest.mark.size("thorough", brief=3)
 def test_every_way_clips(options: dict[str, str]) -> None:
     with opened(**options) as device:
@@ -127,16 +138,19 @@ def test_bounds_are_handed_over_as_they_are() -> None:
 
 
 @needs_runtime
-@pytest.mark.parametrize("operator, said", [
-    (describe("ROUND", RoundingMode="TOWARD_ZERO"), "ROUND TOWARD_ZERO"),
-    (describe("ROUND", RoundingMode="TOWARD_INFINITY"), "ROUND TOWARD_INFINITY"),
-    (describe(ScaleBias=ScaleBias(1, 0)), "ScaleBias"),
-    (describe(strides=(2,)), "strides"),
-    (describe(data_type=DataType.INT8, Max=float("nan")), "no page says"),
-    (describe(data_type=DataType.UINT8, Min=-1.0), "no page says"),
-    (describe(data_type=DataType.FLOAT16, Max=65520.0), "no page says"),
-    (describe("THRESHOLD", DataType.FLOAT16, Min=0.1), "documents no cast"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operator, said",
+    [
+        (describe("ROUND", RoundingMode="TOWARD_ZERO"), "ROUND TOWARD_ZERO"),
+        (describe("ROUND", RoundingMode="TOWARD_INFINITY"), "ROUND TOWARD_INFINITY"),
+        (describe(ScaleBias=ScaleBias(1, 0)), "ScaleBias"),
+        (describe(strides=(2,)), "strides"),
+        (describe(data_type=DataType.INT8, Max=float("nan")), "no page says"),
+        (describe(data_type=DataType.UINT8, Min=-1.0), "no page says"),
+        (describe(data_type=DataType.FLOAT16, Max=65520.0), "no page says"),
+        (describe("THRESHOLD", DataType.FLOAT16, Min=0.1), "documents no cast"),
+    ],
+)
 def test_what_onnx_cannot_express_is_not_supported(operator: OperatorDesc, said: str) -> None:
     with opened() as device:
         with pytest.raises(NotSupported, match=said):
@@ -207,13 +221,16 @@ def test_a_closed_device_and_a_closed_kernel_refuse_to_work() -> None:
 
 
 @needs_runtime
-@pytest.mark.parametrize("bindings", [
-    {"InputTensor": Region(0, 20)},
-    {"InputTensor": Region(0, 20), "OutputTensor": Region(16, 20)},
-    {"InputTensor": Region(0, 20), "OutputTensor": Region(40, 20)},
-    {"InputTensor": Region(0, 16), "OutputTensor": Region(32, 20)},
-    {"InputTensor": Region(0, 20), "OutputTensor": Region(128, 20)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bindings",
+    [
+        {"InputTensor": Region(0, 20)},
+        {"InputTensor": Region(0, 20), "OutputTensor": Region(16, 20)},
+        {"InputTensor": Region(0, 20), "OutputTensor": Region(40, 20)},
+        {"InputTensor": Region(0, 16), "OutputTensor": Region(32, 20)},
+        {"InputTensor": Region(0, 20), "OutputTensor": Region(128, 20)},
+    ],
+)
 def test_bindings_that_cannot_be_used_fail(bindings: dict[str, Region]) -> None:
     with opened() as device:
         kernel = device.create(describe())
@@ -223,11 +240,18 @@ def test_bindings_that_cannot_be_used_fail(bindings: dict[str, Region]) -> None:
 
 
 @needs_runtime
-@pytest.mark.parametrize("options, error", [
-    ({"opset": "5"}, UsageError), ({"opset": "x"}, UsageError), ({"opset": "999"}, UsageError),
-    ({"optimize": "some"}, UsageError), ({"bounds": "maybe"}, UsageError), ({"threads": "-1"}, UsageError),
-    ({"provider": "NoSuchProvider"}, BackendUnavailable),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"opset": "5"}, UsageError),
+        ({"opset": "x"}, UsageError),
+        ({"opset": "999"}, UsageError),
+        ({"optimize": "some"}, UsageError),
+        ({"bounds": "maybe"}, UsageError),
+        ({"threads": "-1"}, UsageError),
+        ({"provider": "NoSuchProvider"}, BackendUnavailable),
+    ],
+)
 def test_options_that_mean_nothing_are_refused(options: dict[str, str], error: type[Exception]) -> None:
     with pytest.raises(error):
         opened(**options)
@@ -259,10 +283,18 @@ def test_a_package_that_does_not_load_says_why_even_where_its_error_says_nothing
         load("broken_package_of_ours", "pip install this")
 
 
-@pytest.mark.parametrize("data_type, value, cast", [
-    (DataType.FLOAT32, 0.1, f32(0.1)), (DataType.FLOAT16, 65519.996, 65504), (DataType.FLOAT16, 2049.0, 2048),
-    (DataType.INT8, -2.9, -2), (DataType.INT8, 127.9, 127), (DataType.UINT64, 2.0**63, 2**63),
-    (DataType.UINT8, -0.9, 0), (DataType.FLOAT16, float("inf"), np.inf),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data_type, value, cast",
+    [
+        (DataType.FLOAT32, 0.1, f32(0.1)),
+        (DataType.FLOAT16, 65519.996, 65504),
+        (DataType.FLOAT16, 2049.0, 2048),
+        (DataType.INT8, -2.9, -2),
+        (DataType.INT8, 127.9, 127),
+        (DataType.UINT64, 2.0**63, 2**63),
+        (DataType.UINT8, -0.9, 0),
+        (DataType.FLOAT16, float("inf"), np.inf),
+    ],
+)
 def test_the_documented_cast(data_type: DataType, value: float, cast: float) -> None:
     assert cast_bound(describe(data_type=data_type, Max=value), "Max") == cast

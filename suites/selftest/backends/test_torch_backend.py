@@ -47,8 +47,10 @@ def test_the_order_of_the_formula_is_that_of_minmax() -> None:
 @needs_torch
 @pytest.mark.parametrize("source, target", [((8, 2), (1, 3)), ((0, 1), (4, 1)), ((1, 2), (5, 2)), ((0, 0), (3, 1))])
 def test_strided_tensors_are_strided_views(source: tuple[int, int], target: tuple[int, int]) -> None:
-    tensors = {"InputTensor": TensorDesc(DataType.INT16, (2, 3), source),
-               "OutputTensor": TensorDesc(DataType.INT16, (2, 3), target)}  # fmt: skip
+    tensors = {
+        "InputTensor": TensorDesc(DataType.INT16, (2, 3), source),
+        "OutputTensor": TensorDesc(DataType.INT16, (2, 3), target),
+    }
     operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, describe(Min=3.0, Max=900.0).attributes)
     memory = np.arange(256, dtype=np.int16).view(np.uint8)
     elements, wanted = memory.view(np.int16).copy(), memory.view(np.int16).copy()
@@ -63,15 +65,18 @@ def test_strided_tensors_are_strided_views(source: tuple[int, int], target: tupl
 
 
 @needs_torch
-@pytest.mark.parametrize("operator", [
-    describe("ROUND", RoundingMode="TOWARD_INFINITY"),
-    describe(ScaleBias=ScaleBias(1, 0)),
-    describe(strides=(0,)),
-    describe(data_type=DataType.UINT16),
-    describe(data_type=DataType.INT8, Max=300.0),
-    describe(data_type=DataType.INT8, Min=float("nan")),
-    describe("THRESHOLD", DataType.INT8, Min=1.9),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operator",
+    [
+        describe("ROUND", RoundingMode="TOWARD_INFINITY"),
+        describe(ScaleBias=ScaleBias(1, 0)),
+        describe(strides=(0,)),
+        describe(data_type=DataType.UINT16),
+        describe(data_type=DataType.INT8, Max=300.0),
+        describe(data_type=DataType.INT8, Min=float("nan")),
+        describe("THRESHOLD", DataType.INT8, Min=1.9),
+    ],
+)
 def test_what_torch_cannot_express_is_not_supported(operator: OperatorDesc) -> None:
     with opened() as device:
         with pytest.raises(NotSupported):
@@ -106,10 +111,16 @@ def test_the_mapping_says_who_is_seen() -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize("options", [
-    {"device": "abacus"}, {"clamp": "both"}, {"bounds": "none"}, {"compile": "maybe"},
-    {"clamp": "minmax", "bounds": "scalar"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"device": "abacus"},
+        {"clamp": "both"},
+        {"bounds": "none"},
+        {"compile": "maybe"},
+        {"clamp": "minmax", "bounds": "scalar"},
+    ],
+)
 def test_options_that_mean_nothing_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         opened(**options)
@@ -151,9 +162,7 @@ def test_without_a_working_compiler_compilation_is_unavailable(monkeypatch: pyte
         opened(compile="yes")
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("torch") is not None, reason="torch is installed: nothing is missing"
-)  # fmt: skip
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed: nothing is missing")
 def test_without_torch_the_command_that_installs_it_is_told() -> None:
     with pytest.raises(BackendUnavailable, match="pip install torch"):
         opened()
@@ -169,10 +178,14 @@ def test_nothing_heavy_is_imported_before_a_device_is_opened() -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize("base, exponent, there", [
-    (DataType.INT16, DataType.FLOAT32, False), (DataType.FLOAT32, DataType.INT16, True),
-    (DataType.INT32, DataType.INT32, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "base, exponent, there",
+    [
+        (DataType.INT16, DataType.FLOAT32, False),
+        (DataType.FLOAT32, DataType.INT16, True),
+        (DataType.INT32, DataType.INT32, True),
+    ],
+)
 def test_powers_that_torch_stores_in_no_tensor_of_the_base_s_type_are_not_supported(
     base: DataType, exponent: DataType, there: bool
 ) -> None:

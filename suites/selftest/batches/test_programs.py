@@ -51,9 +51,16 @@ def test_values_are_backwards_of_as_many_elements_as_a_tensor_has(count: int) ->
 
 
 def test_a_case_is_changed_as_a_dataclass_is() -> None:
-    case = Case(clip(PACKED), Values.of(VALUES, DataType.FLOAT32), "clip.formula", "tensor.position", "oracle",
-                earlier=(history("again", clip(PACKED)),), beside=(clip(PACKED),),
-                recipe=Recipe((("rank", "2"),), 3))  # fmt: skip
+    case = Case(
+        clip(PACKED),
+        Values.of(VALUES, DataType.FLOAT32),
+        "clip.formula",
+        "tensor.position",
+        "oracle",
+        earlier=(history("again", clip(PACKED)),),
+        beside=(clip(PACKED),),
+        recipe=Recipe((("rank", "2"),), 3),
+    )
     given = {"operator": clip(STRIDED), "values": reversed_values(case), "placement": Placement(front=16)}
     changed = case.changed(**given, expectation="again")
     assert vars(changed) == vars(replace(case, **given, expectation="again"))

@@ -16,8 +16,16 @@ R, IMMEDIATE, CB, NULL, U, G, THREAD, GROUP, THREAD_IN_GROUP, FLAT = 0, 4, 8, 13
 X = "xyzw"
 
 
-def operand(kind: int, number: int | None = None, *, mask: str = "", swizzle: str = "", one: str = "",
-            modifier: int = 0, row: int | Tokens | None = None) -> Tokens:  # fmt: skip
+def operand(
+    kind: int,
+    number: int | None = None,
+    *,
+    mask: str = "",
+    swizzle: str = "",
+    one: str = "",
+    modifier: int = 0,
+    row: int | Tokens | None = None,
+) -> Tokens:
     """An operand of four components, chosen by a mask, a swizzle or one of them."""
     if mask:
         chosen = 0 << 2 | sum(1 << X.index(letter) for letter in mask) << 4

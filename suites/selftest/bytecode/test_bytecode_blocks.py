@@ -75,24 +75,54 @@ def test_a_loop_ends_by_break_and_skips_by_continue() -> None:
     step = one(ADD, to(9), of(9), literal(1))
     odd = one(1, to(10), of(9), literal(1))
     lines = code(
-        put(0), one(MOV, to(9), literal(-1)), one(LOOP), step,
-        one(80, to(10), of(9), of(0)), one(BREAKC, of(10), head=NOT_ZERO),
-        odd, one(CONTINUEC, of(10), head=ZERO), one(ADD, to(8), of(8), of(9)), one(ENDLOOP),
-    )  # fmt: skip
+        put(0),
+        one(MOV, to(9), literal(-1)),
+        one(LOOP),
+        step,
+        one(80, to(10), of(9), of(0)),
+        one(BREAKC, of(10), head=NOT_ZERO),
+        odd,
+        one(CONTINUEC, of(10), head=ZERO),
+        one(ADD, to(8), of(8), of(9)),
+        one(ENDLOOP),
+    )
     assert results(lines, [[0, 1, 2, 5, 8]]) == [0, 0, 1, 4, 16]
     plain = code(
-        put(0), one(MOV, to(9), literal(-1)), one(LOOP), step,
-        one(80, to(10), of(9), of(0)), one(IF, of(10), head=NOT_ZERO), one(BREAK), one(ENDIF),
-        odd, one(IF, of(10), head=ZERO), one(CONTINUE), one(ENDIF), one(ADD, to(8), of(8), of(9)), one(ENDLOOP),
-    )  # fmt: skip
+        put(0),
+        one(MOV, to(9), literal(-1)),
+        one(LOOP),
+        step,
+        one(80, to(10), of(9), of(0)),
+        one(IF, of(10), head=NOT_ZERO),
+        one(BREAK),
+        one(ENDIF),
+        odd,
+        one(IF, of(10), head=ZERO),
+        one(CONTINUE),
+        one(ENDIF),
+        one(ADD, to(8), of(8), of(9)),
+        one(ENDLOOP),
+    )
     assert results(plain, [[0, 1, 2, 5, 8]]) == [0, 0, 1, 4, 16]
 
 
 def test_a_switch_takes_its_case_falls_through_and_has_a_default() -> None:
     lines = code(
-        put(0), one(SWITCH, of(0)), one(CASE, literal(1)), one(CASE, literal(2)), put(12), one(BREAK),
-        one(DEFAULT), put(99), one(BREAK), one(CASE, literal(-1)), put(7), one(BREAK), one(ENDSWITCH), one(NOP),
-    )  # fmt: skip
+        put(0),
+        one(SWITCH, of(0)),
+        one(CASE, literal(1)),
+        one(CASE, literal(2)),
+        put(12),
+        one(BREAK),
+        one(DEFAULT),
+        put(99),
+        one(BREAK),
+        one(CASE, literal(-1)),
+        put(7),
+        one(BREAK),
+        one(ENDSWITCH),
+        one(NOP),
+    )
     assert results(lines, [[1, 2, 3, -1, 0]]) == [12, 12, 99, 7, 99]
     without = code(put(5), one(SWITCH, of(0)), one(CASE, literal(1)), put(12), one(BREAK), one(ENDSWITCH))
     assert results(without, [[1, 2]]) == [12, 5]
@@ -130,9 +160,12 @@ def test_constants_are_rows_of_a_buffer_also_by_a_computed_index() -> None:
     row = operand(CB, 0, swizzle="yyyy", row=of(0))
     fixed = operand(CB, 0, swizzle="zzzz", row=1)
     tokens = code(
-        declared([structured(0), buffer]), one(MOV, to(0), operand(THREAD, one="x")),
-        one(ADD, to(1), row, fixed), stored(0, of(1)), RETURN,
-    )  # fmt: skip
+        declared([structured(0), buffer]),
+        one(MOV, to(0), operand(THREAD, one="x")),
+        one(ADD, to(1), row, fixed),
+        stored(0, of(1)),
+        RETURN,
+    )
     constants = np.arange(12, dtype=np.uint32) * 10
     shader(tokens).dispatch((3, 1, 1), constants.tobytes(), [view(out, 4)])
     assert out.tolist() == [60 + 10, 60 + 50, 60 + 90]
@@ -142,10 +175,13 @@ def test_threads_know_their_numbers() -> None:
     out = np.zeros((8, 4), np.uint32)
     tokens = code(
         declared([structured(0, 16)], threads=(4, 1, 1)),
-        one(MOV, to(0, "x"), operand(THREAD, one="x")), one(MOV, to(0, "y"), operand(GROUP, one="x")),
-        one(MOV, to(0, "z"), operand(THREAD_IN_GROUP, one="x")), one(MOV, to(0, "w"), operand(FLAT, one="x")),
-        stored(0, of(0, "xyzw"), "xyzw"), RETURN,
-    )  # fmt: skip
+        one(MOV, to(0, "x"), operand(THREAD, one="x")),
+        one(MOV, to(0, "y"), operand(GROUP, one="x")),
+        one(MOV, to(0, "z"), operand(THREAD_IN_GROUP, one="x")),
+        one(MOV, to(0, "w"), operand(FLAT, one="x")),
+        stored(0, of(0, "xyzw"), "xyzw"),
+        RETURN,
+    )
     shader(tokens).dispatch((2, 1, 1), b"", [view(out, 16)])
     assert out.tolist() == [[n, n // 4, n % 4, n % 4] for n in range(8)]
 
@@ -172,9 +208,11 @@ def test_a_raw_view_is_addressed_by_bytes() -> None:
     source, out = np.array([5, 6, 7, 8], np.uint32), np.zeros(4, np.uint32)
     raw = [one(157, whole(U, number)) for number in (0, 1)]
     tokens = code(
-        declared(raw), one(165, to(0, "xy"), literal(4), operand(U, 0, swizzle="xyzw")),
-        one(166, operand(U, 1, mask="xy"), literal(8), of(0, "xyxx")), RETURN,
-    )  # fmt: skip
+        declared(raw),
+        one(165, to(0, "xy"), literal(4), operand(U, 0, swizzle="xyzw")),
+        one(166, operand(U, 1, mask="xy"), literal(8), of(0, "xyxx")),
+        RETURN,
+    )
     shader(tokens).dispatch((1, 1, 1), b"", [view(source), view(out)])
     assert out.tolist() == [0, 0, 6, 7]
 
@@ -194,10 +232,14 @@ def test_typed_views_convert(kind: int, dtype: type, form: int, values: list[flo
     step = one(0, to(0), of(0), literal(0x3F800000)) if kind == 5 else one(ADD, to(0), of(0), of(1))
     big = one(55, to(1), of(1), literal(100), literal(1))
     tokens = code(
-        declared(views), one(163, to(0), operand(THREAD, one="x"), operand(U, 0, swizzle="xyzw")),
-        one(33, to(1), of(0), literal(100)), big, step,
-        one(164, operand(U, 1, mask="xyzw"), operand(THREAD, one="x"), of(0)), RETURN,
-    )  # fmt: skip
+        declared(views),
+        one(163, to(0), operand(THREAD, one="x"), operand(U, 0, swizzle="xyzw")),
+        one(33, to(1), of(0), literal(100)),
+        big,
+        step,
+        one(164, operand(U, 1, mask="xyzw"), operand(THREAD, one="x"), of(0)),
+        RETURN,
+    )
     shader(tokens).dispatch((len(values), 1, 1), b"", [view(source, 0, form), view(out, 0, form)])
     assert out.tolist() == expected
 
@@ -215,9 +257,15 @@ def test_a_group_shares_memory_across_a_barrier(raw: bool) -> None:
     back = one(165, to(4), of(3), source) if raw else one(167, to(4), other, literal(0), source)
     tokens = code(
         declared([structured(0), shared], threads=(4, 1, 1)),
-        one(MOV, to(0), operand(THREAD, one="x")), one(87, to(1), mine, literal(1)), bytes_of,
-        write, one(190, head=3 << 11), back, stored(0, of(4)), RETURN,
-    )  # fmt: skip
+        one(MOV, to(0), operand(THREAD, one="x")),
+        one(87, to(1), mine, literal(1)),
+        bytes_of,
+        write,
+        one(190, head=3 << 11),
+        back,
+        stored(0, of(4)),
+        RETURN,
+    )
     shader(tokens).dispatch((2, 1, 1), b"", [view(out, 4)])
     assert out.tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
 
@@ -302,7 +350,21 @@ def test_whatever_the_tokens_are_nothing_but_those_errors_come_of_them() -> None
 
 
 def test_every_name_stands_at_its_number() -> None:
-    known = {0: "add", 53: "customdata", 62: "ret", 89: "dcl_constant_buffer", 104: "dcl_temps", 107: "reserved",
-             112: "reserved", 129: "rcp", 155: "dcl_thread_group", 158: "dcl_uav_structured", 168: "store_structured",
-             173: "atomic_iadd", 190: "sync", 191: "dadd", 202: "ftod"}  # fmt: skip
+    known = {
+        0: "add",
+        53: "customdata",
+        62: "ret",
+        89: "dcl_constant_buffer",
+        104: "dcl_temps",
+        107: "reserved",
+        112: "reserved",
+        129: "rcp",
+        155: "dcl_thread_group",
+        158: "dcl_uav_structured",
+        168: "store_structured",
+        173: "atomic_iadd",
+        190: "sync",
+        191: "dadd",
+        202: "ftod",
+    }
     assert {number: NAMES[number] for number in known} == known

@@ -21,12 +21,28 @@ Value = float | int | str
 
 def bits(value: Value) -> int:
     """A number with a point as FLOAT32, another as it is; text is bits in hexadecimal."""
-    return bits_of("float", value) if isinstance(value, float) else int(value, 16) if isinstance(value, str) else value & ALL
+    return (
+        bits_of("float", value)
+        if isinstance(value, float)
+        else int(value, 16)
+        if isinstance(value, str)
+        else value & ALL
+    )
 
 
 # opcode, name, cases of (sources, result).
 ONE_RESULT: list[tuple[int, str, list[tuple[list[Value], Value]]]] = [
-    (0, "add", [([1.0, 2.0], 3.0), ([INF, 1.0], INF), (["3f800000", "33800000"], 1.0), ([-0.0, -0.0], -0.0), ([1.5, -1.5], 0.0)]),
+    (
+        0,
+        "add",
+        [
+            ([1.0, 2.0], 3.0),
+            ([INF, 1.0], INF),
+            (["3f800000", "33800000"], 1.0),
+            ([-0.0, -0.0], -0.0),
+            ([1.5, -1.5], 0.0),
+        ],
+    ),
     (1, "and", [([0xF0F0, 0xFF00], 0xF000), ([ALL, 0], 0)]),
     (14, "div", [([6.0, 3.0], 2.0), ([1.0, 0.0], INF), ([1.0, -0.0], -INF), ([1.0, 3.0], "3eaaaaab")]),
     (24, "eq", [([1.0, 1.0], ALL), ([0.0, -0.0], ALL), ([1.0, 2.0], 0), ([NAN, NAN], 0)]),
@@ -83,7 +99,7 @@ ONE_RESULT: list[tuple[int, str, list[tuple[list[Value], Value]]]] = [
     (139, "ibfe", [([4, 4, 0xF0], -1), ([4, 4, 0x70], 7)]),
     (140, "bfi", [([4, 8, 0xA, -1], 0xFFFFFAFF), ([0, 8, -1, 7], 7)]),
     (141, "bfrev", [([1], MIN32), ([0x12345678], 0x1E6A2C48)]),
-]  # fmt: skip
+]
 
 # The same for two results.
 TWO_RESULTS: list[tuple[int, str, list[tuple[list[Value], tuple[Value, Value]]]]] = [

@@ -48,9 +48,22 @@ FEW = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD")
 IDLE = "test_types_and_ranks_of_level_2_1[{}-INT8]"
 """Of these tests the small submission's records say that nothing was judged, as nothing need be at its level."""
 COMMAND = (
-    "certify", "--backend", "cpu", "--option", "feature_level=1.0", "--product", "Driver 1.2", "--vendor", "ACME",
-    "--key", "acme.key", "-o", "submission.zip", "--operators", "clip,threshold",
-)  # fmt: skip
+    "certify",
+    "--backend",
+    "cpu",
+    "--option",
+    "feature_level=1.0",
+    "--product",
+    "Driver 1.2",
+    "--vendor",
+    "ACME",
+    "--key",
+    "acme.key",
+    "-o",
+    "submission.zip",
+    "--operators",
+    "clip,threshold",
+)
 
 
 @dataclass(frozen=True)
@@ -77,9 +90,14 @@ class Verifier:
     def verify_members(self, members: Mapping[str, bytes]) -> Verification:
         """Verify the members of an archive."""
         return verify_members(
-            members, self.reference, self.expected, trusted=self.trusted, now=self.now, day=self.day,
+            members,
+            self.reference,
+            self.expected,
+            trusted=self.trusted,
+            now=self.now,
+            day=self.day,
             challenge=self.challenge,
-        )  # fmt: skip
+        )
 
 
 @dataclass
@@ -128,15 +146,14 @@ class Parts:
         results = build_results(
             given.apply(submission.records),
             owed_rows(self.verifier.reference.tables, level, self.statement["operators"]),
-            _run(told["device"], told["environment"], told["selection"], level), self.verifier.reference.tables,
-        )  # fmt: skip
+            _run(told["device"], told["environment"], told["selection"], level),
+            self.verifier.reference.tables,
+        )
         self.members[archive.RESULTS] = written(results | given.told(results))
         self.statement["verdict"] = results["verdict"]
 
 
-def _run(
-    device: dict[str, Any], here: dict[str, Any], selection: dict[str, list[str]], level: FeatureLevel
-) -> RunInfo:
+def _run(device: dict[str, Any], here: dict[str, Any], selection: dict[str, list[str]], level: FeatureLevel) -> RunInfo:
     suite = {"version": VERSION, "commit": COMMIT, "modified": False}
     return RunInfo("cpu", device, level, "certification", 0, False, selection, STARTED, FINISHED, suite, here)
 
@@ -184,17 +201,31 @@ def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Part
     }
     key = Ed25519PrivateKey.generate()
     statement = {
-        "format": FORMAT, "draft": [], "product": "Driver 1.2", "vendor": "ACME", "suite": reference.to_json(),
-        "tables": dict(tables.digests), "backend": "cpu", "options": {"feature_level": str(level)}, "device": device,
-        "feature_level": str(level), "profile": "certification", "seed": 0, "isolation": "process",
-        "verdict": results["verdict"], "started": STARTED.isoformat(), "finished": FINISHED.isoformat(),
-        "made": NOW.isoformat(), "operators": list(named),
+        "format": FORMAT,
+        "draft": [],
+        "product": "Driver 1.2",
+        "vendor": "ACME",
+        "suite": reference.to_json(),
+        "tables": dict(tables.digests),
+        "backend": "cpu",
+        "options": {"feature_level": str(level)},
+        "device": device,
+        "feature_level": str(level),
+        "profile": "certification",
+        "seed": 0,
+        "isolation": "process",
+        "verdict": results["verdict"],
+        "started": STARTED.isoformat(),
+        "finished": FINISHED.isoformat(),
+        "made": NOW.isoformat(),
+        "operators": list(named),
         "command": [
             *(word.replace("feature_level=1.0", f"feature_level={level}") for word in COMMAND[:-1]),
             ",".join(operators) or "all",
         ],
-        "shards": [{"file": RECORDS, "index": 1, "count": 1, "records": len(records)}], "evidence": told,
-    }  # fmt: skip
+        "shards": [{"file": RECORDS, "index": 1, "count": 1, "records": len(records)}],
+        "evidence": told,
+    }
     return Parts(members, statement, key, Verifier(reference, expected, (signing.raw(key),)))
 
 

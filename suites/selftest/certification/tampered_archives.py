@@ -60,20 +60,26 @@ ARCHIVES |= {
     "a hidden file": (with_member(".results.json"), "archive", r"holds the path '\.results\.json'"),
     "a symbolic link": (
         with_member("log.txt", b"/etc/passwd", create_system=3, external_attr=(stat.S_IFLNK | 0o777) << 16),
-        "archive", "holds 'log.txt' as something else than a plain file",
+        "archive",
+        "holds 'log.txt' as something else than a plain file",
     ),
     "a zip bomb": (
-        with_member("log.txt", bytes(60 << 20), compress_type=zipfile.ZIP_DEFLATED), "archive",
+        with_member("log.txt", bytes(60 << 20), compress_type=zipfile.ZIP_DEFLATED),
+        "archive",
         "holds 'log.txt' compressed",
     ),
     "a member that is too large": (
-        with_member("environment.json", bytes(2 << 20)), "archive", r"holds 'environment\.json' of 2,097,152 bytes",
+        with_member("environment.json", bytes(2 << 20)),
+        "archive",
+        r"holds 'environment\.json' of 2,097,152 bytes",
     ),
     "another compression": (
-        with_member("log.txt", compress_type=zipfile.ZIP_BZIP2), "archive", "holds 'log.txt' compressed",
+        with_member("log.txt", compress_type=zipfile.ZIP_BZIP2),
+        "archive",
+        "holds 'log.txt' compressed",
     ),
     "a shard without a number": (with_member("records-0-of-0.jsonl"), "archive", "is no part of a submission"),
-}  # fmt: skip
+}
 
 
 @altered("archive", "holds 'results.json' twice")

@@ -159,15 +159,31 @@ _CHANGES: dict[str, Tampering] = {
     "zeros": lambda parts: bytes(1 << 20),
     "its first half": lambda parts: parts.packed()[: len(parts.packed()) // 2],
     "an end of 64 bits": lambda parts: parts.packed()[:-22] + b"PK\x06\x07" + bytes(16) + parts.packed()[-22:],
-}  # fmt: skip
+}
 _NAMES = (
-    "LOG.TXT", "log.txt ", "log.txt.", "statement.json/", "./statement.json", "statement.json\\x", "statement..json",
-    "stätement.json", "statement.json:stream", "con", "records-1-of-100.jsonl", "records-01-of-1.jsonl",
-    "records-1-of-1.jsonl.gz", "Records-1-of-1.jsonl", "waivers.yml", "__MACOSX", "..", "\u202etxt.gol",
-)  # fmt: skip
+    "LOG.TXT",
+    "log.txt ",
+    "log.txt.",
+    "statement.json/",
+    "./statement.json",
+    "statement.json\\x",
+    "statement..json",
+    "stätement.json",
+    "statement.json:stream",
+    "con",
+    "records-1-of-100.jsonl",
+    "records-01-of-1.jsonl",
+    "records-1-of-1.jsonl.gz",
+    "Records-1-of-1.jsonl",
+    "waivers.yml",
+    "__MACOSX",
+    "..",
+    "\u202etxt.gol",
+)
 ARCHIVES |= {name: (tamper, "archive", _OTHER) for name, tamper in _CHANGES.items()}
 ARCHIVES |= {f"a member called {name!r}": (with_member(name), "archive", "holds ") for name in _NAMES}
 ARCHIVES["a member of nothing"] = (
-    lambda parts: rezipped(parts.packed(), lambda made, members: members.update({archive.LOG: b""})), "digests",
+    lambda parts: rezipped(parts.packed(), lambda made, members: members.update({archive.LOG: b""})),
+    "digests",
     "log.txt is not the file that the statement lists",
-)  # fmt: skip
+)

@@ -98,54 +98,68 @@ EDITS |= {
     "another commit": (suite(commit="f" * 40), "suite", "the results name another suite"),
     "a modified checkout": (
         lambda parts: (
-            suite(modified=True)(parts), parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
+            suite(modified=True)(parts),
+            parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
         ),
-        "unmodified", "the suite is modified",
+        "unmodified",
+        "the suite is modified",
     ),
     "a modified checkout in the results": (
         lambda parts: parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
-        "suite", "the results name another suite",
+        "suite",
+        "the results name another suite",
     ),
     "a modified file": (
-        suite(modified=True, changed=["suites/plugin.py"]), "unmodified", r"the suite is modified: suites/plugin\.py",
+        suite(modified=True, changed=["suites/plugin.py"]),
+        "unmodified",
+        r"the suite is modified: suites/plugin\.py",
     ),
     "a suite that is not installed": (
         lambda parts: (
             suite(version="unknown")(parts),
             parts.edit(archive.RESULTS, lambda told: told["suite"].update(version="unknown")),
         ),
-        "suite", "judged by suite unknown",
+        "suite",
+        "judged by suite unknown",
     ),
     "other tables": (state(tables={"operators/clip.yaml": "0" * 64}), "tables", "the statement rests on other tables"),
     "other tables in the run": (result("specs", {}), "tables", "the run rests on other tables"),
     # the options
     "a quick profile": (both("profile", "quick"), "options", "profile is quick, a certification needs certification"),
     "a quick profile relabelled": (
-        result("profile", "quick"), "options", "profile is certification in the statement, quick in the results",
+        result("profile", "quick"),
+        "options",
+        "profile is certification in the statement, quick in the results",
     ),
     "a selection": (result("selection", {"data_types": ["FLOAT32"]}), "options", "only a part was run: data_types"),
     "a selection of operators": (
-        result("selection", {"operators": ["ELEMENT_WISE_CLIP"]}), "operators",
+        result("selection", {"operators": ["ELEMENT_WISE_CLIP"]}),
+        "operators",
         "names ELEMENT_WISE_THRESHOLD, which was not selected in the run",
     ),
     "an operator that the statement leaves out": (
-        lambda parts: parts.statement["operators"].remove("ELEMENT_WISE_CLIP"), "operators",
+        lambda parts: parts.statement["operators"].remove("ELEMENT_WISE_CLIP"),
+        "operators",
         "the run selected ELEMENT_WISE_CLIP, which the statement does not name",
     ),
     "an operator that the level does not oblige": (
-        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_BIT_AND"), "operators",
+        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_BIT_AND"),
+        "operators",
         r"level 1\.0 obliges nothing of ELEMENT_WISE_BIT_AND",
     ),
     "an operator that nobody knows": (
-        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_FROB"), "operators",
+        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_FROB"),
+        "operators",
         "ELEMENT_WISE_FROB is no operator of the tables",
     ),
     "an operator named twice": (
-        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_CLIP"), "operators",
+        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_CLIP"),
+        "operators",
         "names ELEMENT_WISE_CLIP 2 times",
     ),
     "a command of fewer operators": (
-        state(command=[*COMMAND, "--operators", "clip"]), "command",
+        state(command=[*COMMAND, "--operators", "clip"]),
+        "command",
         r"operators: the command says \['ELEMENT_WISE_CLIP'\]",
     ),
     "a command of no operators": (state(command=[*COMMAND, "--operators", ","]), "command", "names no operators"),
@@ -157,46 +171,60 @@ EDITS |= {
     "a level above the device's": (both("feature_level", "5.0"), "level", "level 5.0 is submitted, the device"),
     "another seed than the command's": (both("seed", 7), "command", "seed: the command says 0, the statement 7"),
     "an option that is not allowed": (
-        state(command=[*COMMAND, "--clause", "clip.*"]), "command", "No such option:? '?--clause",
+        state(command=[*COMMAND, "--clause", "clip.*"]),
+        "command",
+        "No such option:? '?--clause",
     ),
     "another command": (state(command=["run", *COMMAND[1:]]), "command", "is not `dmlcts certify`"),
     "a quick command": (
-        state(command=[*COMMAND, "--profile", "quick"]), "command", "profile: the command says 'quick'",
+        state(command=[*COMMAND, "--profile", "quick"]),
+        "command",
+        "profile: the command says 'quick'",
     ),
     "another vendor than the command's": (state(vendor="Evil"), "command", "vendor: the command says 'ACME'"),
     "a draft's command": (state(command=[*COMMAND, "--draft"]), "command", "draft: the command says True"),
     # the device
     "another device's results": (
         lambda parts: parts.edit(archive.RESULTS, lambda results: results["device"].update(adapter="other")),
-        "device", "the results are another device's",
+        "device",
+        "the results are another device's",
     ),
     "another device's environment": (
         lambda parts: parts.edit(archive.ENVIRONMENT, lambda told: told["device"].update(driver="other")),
-        "device", "the environment is another device's",
+        "device",
+        "the environment is another device's",
     ),
     "another machine's environment": (
         lambda parts: parts.edit(archive.ENVIRONMENT, lambda told: told["environment"].update(machine="other")),
-        "device", "the environment is not the one that the results name",
+        "device",
+        "the environment is not the one that the results name",
     ),
     # the clock
     "ended before it began": (
-        state(finished=(STARTED - timedelta(hours=1)).isoformat()), "clock", "it ended before it began",
+        state(finished=(STARTED - timedelta(hours=1)).isoformat()),
+        "clock",
+        "it ended before it began",
     ),
     "submitted in the future": (
-        state(made=(NOW + timedelta(days=3)).isoformat()), "clock", "submitted 2026-11-24, which is yet to come",
+        state(made=(NOW + timedelta(days=3)).isoformat()),
+        "clock",
+        "submitted 2026-11-24, which is yet to come",
     ),
     "older than the suite": (state(started="1999-12-31T23:59:59+00:00"), "clock", "before there was a suite"),
     "a day that does not exist": (state(started="2026-02-31T00:00:00+00:00"), "clock", "does not exist"),
     "other times than the results'": (
-        state(started=(STARTED - timedelta(minutes=1)).isoformat()), "clock", "the results name other times",
+        state(started=(STARTED - timedelta(minutes=1)).isoformat()),
+        "clock",
+        "the results name other times",
     ),
     # the draft's marks
     "a verdict that does not follow": (both("verdict", "NOT_CONFORMANT"), "form", "/verdict: is NOT_CONFORMANT where"),
     "a draft that hides why": (
         lambda parts: (state(draft=["for fun"], isolation="none")(parts), parts.statement["command"].append("--draft")),
-        "draft", "the draft does not say that the implementation did not run in a process of its own",
+        "draft",
+        "the draft does not say that the implementation did not run in a process of its own",
     ),
-}  # fmt: skip
+}
 
 
 @edit("options", "the run was interrupted")
@@ -601,18 +629,24 @@ def challenged(parts: Parts, stated: str = CHALLENGE) -> None:
 
 EDITS |= {
     "evidence that was not drawn from the challenge": (
-        challenged, "evidence", "the statement is of another plan: ",
+        challenged,
+        "evidence",
+        "the statement is of another plan: ",
     ),
     "a challenge that the command does not name": (
-        state(challenge=CHALLENGE), "command", "challenge: the command says '', the statement '0123",
+        state(challenge=CHALLENGE),
+        "command",
+        "challenge: the command says '', the statement '0123",
     ),
     "a challenge of the command alone": (
-        state(command=[*COMMAND, "--challenge", CHALLENGE]), "command", "challenge: the command says '0123",
+        state(command=[*COMMAND, "--challenge", CHALLENGE]),
+        "command",
+        "challenge: the command says '0123",
     ),
     "a challenge that is none": (state(challenge="x" * 32), "statement", "/challenge"),
     "a short challenge": (state(challenge="0123"), "statement", "/challenge"),
     "a challenge with a line behind it": (state(challenge=f"{CHALLENGE}\n"), "statement", "/challenge"),
-}  # fmt: skip
+}
 
 # The form of documents: whatever is missing or of another kind, in the statement and in what it lists.
 
@@ -630,25 +664,60 @@ def unstated(name: str) -> Callable[[Parts], object]:
 
 
 _STATED = (
-    "format", "draft", "product", "vendor", "suite", "tables", "backend", "options", "device", "feature_level",
-    "profile", "seed", "isolation", "verdict", "started", "finished", "made", "command", "shards", "evidence",
-)  # fmt: skip
+    "format",
+    "draft",
+    "product",
+    "vendor",
+    "suite",
+    "tables",
+    "backend",
+    "options",
+    "device",
+    "feature_level",
+    "profile",
+    "seed",
+    "isolation",
+    "verdict",
+    "started",
+    "finished",
+    "made",
+    "command",
+    "shards",
+    "evidence",
+)
 EDITS |= {f"a statement without {name}": (unstated(name), "statement", f"lacks {name}") for name in _STATED}
 EDITS |= {f"a statement whose {name} is a number": (state(**{name: 7.5}), "statement", f"/{name}") for name in _STATED}
 _HELD = {
-    archive.RESULTS: ("schema", "verdict", "backend", "device", "clauses", "behaviours", "failures", "timings",
-                      "environment", "suite", "specs", "selection", "seed", "strict", "interrupted"),
+    archive.RESULTS: (
+        "schema",
+        "verdict",
+        "backend",
+        "device",
+        "clauses",
+        "behaviours",
+        "failures",
+        "timings",
+        "environment",
+        "suite",
+        "specs",
+        "selection",
+        "seed",
+        "strict",
+        "interrupted",
+    ),
     archive.EVIDENCE: ("format", "cases", "bytes", "plan", "absent"),
     archive.ENVIRONMENT: ("format", "environment", "device"),
-}  # fmt: skip
+}
 EDITS |= {
     f"{member} without {name}": (without(member, name), "form", f"{re.escape(member)}: lacks {name}")
-    for member, names in _HELD.items() for name in names
-}  # fmt: skip
+    for member, names in _HELD.items()
+    for name in names
+}
 EDITS |= {
     f"{member} whose {name} is a number": (with_another(member, name, -7.5), "form", f"{re.escape(member)} /{name}")
-    for member, names in _HELD.items() for name in names
-}  # fmt: skip
+    for member, names in _HELD.items()
+    for name in names
+}
 
 
 def nested(depth: int) -> Any:
@@ -673,62 +742,91 @@ def replaced(member: str, old: bytes, new: bytes) -> Callable[[Parts], object]:
 
 EDITS |= {
     "a device nested without end": (
-        lambda parts: (state(device={**parts.statement["device"], "details": nested(100)})(parts)), "statement",
+        lambda parts: state(device={**parts.statement["device"], "details": nested(100)})(parts),
+        "statement",
         "is nested more than 64 levels deep",
     ),
     "results nested without end": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told["environment"].update(x=nested(100))), "form",
+        lambda parts: parts.edit(archive.RESULTS, lambda told: told["environment"].update(x=nested(100))),
+        "form",
         "is nested more than 64 levels deep",
     ),
     "a seed of a thousand digits": (state(seed=10**1000), "statement", "a number has 1,001 digits"),
     "a seed beyond 32 bits": (both("seed", 1 << 32), "statement", "/seed"),
     "a count of a thousand digits": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told["clauses"][0].update(elements=10**1000)), "form",
+        lambda parts: parts.edit(archive.RESULTS, lambda told: told["clauses"][0].update(elements=10**1000)),
+        "form",
         "a number has 1,001 digits",
     ),
     "a number beyond all numbers": (
-        replaced(archive.RESULTS, b'"seconds": 7200.0', b'"seconds": 1e999'), "form", "beyond all bounds",
+        replaced(archive.RESULTS, b'"seconds": 7200.0', b'"seconds": 1e999'),
+        "form",
+        "beyond all bounds",
     ),
     "a number that is none": (
-        replaced(archive.RESULTS, b'"seconds": 7200.0', b'"seconds": NaN'), "form", "NaN is no JSON number",
+        replaced(archive.RESULTS, b'"seconds": 7200.0', b'"seconds": NaN'),
+        "form",
+        "NaN is no JSON number",
     ),
     "a key twice in the results": (
-        replaced(archive.RESULTS, b'"verdict":', b'"verdict": "CONFORMANT", "verdict":'), "form", "stands twice",
+        replaced(archive.RESULTS, b'"verdict":', b'"verdict": "CONFORMANT", "verdict":'),
+        "form",
+        "stands twice",
     ),
     "results in UTF-16": (
         lambda parts: raw_member(archive.RESULTS, parts.members[archive.RESULTS].decode().encode("utf-16"))(parts),
-        "form", "is not UTF-8 text",
+        "form",
+        "is not UTF-8 text",
     ),
     "results that are a list": (raw_member(archive.RESULTS, b"[]\n"), "form", "is no JSON object"),
     "results that are nothing": (raw_member(archive.RESULTS, b""), "form", "is no JSON"),
     "evidence that is nothing": (raw_member(archive.EVIDENCE, b""), "form", "is no JSON"),
     "an environment of zeros": (raw_member(archive.ENVIRONMENT, bytes(100)), "form", "is no JSON"),
     "results with a hundred thousand faults": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told.update(clauses=[{}] * 100_000)), "form",
+        lambda parts: parts.edit(archive.RESULTS, lambda told: told.update(clauses=[{}] * 100_000)),
+        "form",
         "/clauses/0: lacks id",
     ),
     "more values than are read": (
-        raw_member(archive.RESULTS, b"[" + b"0," * 1_600_000 + b"0]"), "statement",
+        raw_member(archive.RESULTS, b"[" + b"0," * 1_600_000 + b"0]"),
+        "statement",
         "may hold more than 750,000 values in its documents",
     ),
     "records of more values than are read": (
-        raw_member(RECORDS, b"[" + b"0," * 2_100_000 + b"0]\n"), "statement",
+        raw_member(RECORDS, b"[" + b"0," * 2_100_000 + b"0]\n"),
+        "statement",
         "may hold more than 2,000,000 values in its records",
     ),
     "waivers of a thousand anchors": (
-        raw_member(archive.WAIVERS, b"a: &a [x]\n" + b"b: [" + b"*a, " * 1000 + b"]\n"), "form", "is no YAML that can",
+        raw_member(archive.WAIVERS, b"a: &a [x]\n" + b"b: [" + b"*a, " * 1000 + b"]\n"),
+        "form",
+        "is no YAML that can",
     ),
     "waivers nested without end": (
-        raw_member(archive.WAIVERS, b"[" * 10_000), "form", "is no YAML that can",
+        raw_member(archive.WAIVERS, b"[" * 10_000),
+        "form",
+        "is no YAML that can",
     ),
     "a waiver twice": (
-        lambda parts: (waived(parts), raw_member(archive.WAIVERS, json.dumps({
-            "format": "dmlcts/waivers/1", "waivers": [WAIVER, WAIVER],
-        }).encode())(parts)), "waivers", "the results name other waivers",
+        lambda parts: (
+            waived(parts),
+            raw_member(
+                archive.WAIVERS,
+                json.dumps(
+                    {
+                        "format": "dmlcts/waivers/1",
+                        "waivers": [WAIVER, WAIVER],
+                    }
+                ).encode(),
+            )(parts),
+        ),
+        "waivers",
+        "the results name other waivers",
     ),
     "a suite with a line behind its version": (suite(version=f"{VERSION}\n"), "statement", "/suite/version"),
     "a digest with a line behind it": (
-        lambda parts: parts.statement["suite"].update(digest=parts.statement["suite"]["digest"] + "\n"), "statement",
+        lambda parts: parts.statement["suite"].update(digest=parts.statement["suite"]["digest"] + "\n"),
+        "statement",
         "/suite/digest",
     ),
     "a product with a line behind it": (state(product="Driver 1.2\n"), "statement", "/product"),
@@ -737,9 +835,13 @@ EDITS |= {
     "a moment without a day": (state(made="now"), "statement", "/made"),
     "a command of another kind": (state(command=[["certify"]]), "statement", "/command/0"),
     "a thousand shards": (
-        state(shards=[{"file": RECORDS, "index": 1, "count": 1, "records": 1}] * 1000), "statement", "/shards",
+        state(shards=[{"file": RECORDS, "index": 1, "count": 1, "records": 1}] * 1000),
+        "statement",
+        "/shards",
     ),
     "a shard beyond all": (
-        state(shards=[{"file": RECORDS, "index": 65, "count": 65, "records": 1}]), "statement", "/shards/0/index",
+        state(shards=[{"file": RECORDS, "index": 65, "count": 65, "records": 1}]),
+        "statement",
+        "/shards/0/index",
     ),
-}  # fmt: skip
+}

@@ -51,9 +51,13 @@ def parts() -> Parts:
 def test_what_makes_a_draft() -> None:
     suite = {"version": "0.1.0", "commit": None, "modified": None, "tagged": None}
     good: dict[str, Any] = {
-        "suite": suite, "profile": "certification", "isolation": "process", "verdict": "CONFORMANT", "signed": True,
+        "suite": suite,
+        "profile": "certification",
+        "isolation": "process",
+        "verdict": "CONFORMANT",
+        "signed": True,
         "sweep": "",
-    }  # fmt: skip
+    }
     assert draft_reasons(**good) == []
     assert draft_reasons(**good | {"verdict": None}) == []
     changes = {"profile": "full", "isolation": "none", "verdict": "INCOMPLETE", "signed": False, "sweep": "missing"}
@@ -92,22 +96,41 @@ def test_a_draft_never_passes(statuses: tuple[Status, ...], draft: bool, standin
 def test_the_words_of_a_command_are_understood() -> None:
     said = certify_words(COMMAND)
     assert said == {
-        "product": "Driver 1.2", "vendor": "ACME", "backend": "cpu", "feature_level": None, "profile": "certification",
-        "options": {"feature_level": "1.0"}, "seed": 0, "challenge": "", "waived": False, "draft": False,
-        "signed": True, "operators": "clip,threshold",
+        "product": "Driver 1.2",
+        "vendor": "ACME",
+        "backend": "cpu",
+        "feature_level": None,
+        "profile": "certification",
+        "options": {"feature_level": "1.0"},
+        "seed": 0,
+        "challenge": "",
+        "waived": False,
+        "draft": False,
+        "signed": True,
+        "operators": "clip,threshold",
         "isolation": "process",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        [], ["run"], ["certify"], [*COMMAND, "--help"], [*COMMAND, "-h"], [*COMMAND, "--seed", "x"],
-        [*COMMAND, "--seed", "9" * 5000], [*COMMAND, "--clause", "*"], [*COMMAND, "more"],
-        [*COMMAND, "--option", "nothing"], [*COMMAND, "--profile", "none"], [*COMMAND, "--operator=CLIP"],
-        [*COMMAND, "--key"], [*COMMAND, "\ud800"],
+        [],
+        ["run"],
+        ["certify"],
+        [*COMMAND, "--help"],
+        [*COMMAND, "-h"],
+        [*COMMAND, "--seed", "x"],
+        [*COMMAND, "--seed", "9" * 5000],
+        [*COMMAND, "--clause", "*"],
+        [*COMMAND, "more"],
+        [*COMMAND, "--option", "nothing"],
+        [*COMMAND, "--profile", "none"],
+        [*COMMAND, "--operator=CLIP"],
+        [*COMMAND, "--key"],
+        [*COMMAND, "\ud800"],
     ],
-)  # fmt: skip
+)
 def test_other_words_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError):
         certify_words(words)
@@ -258,14 +281,43 @@ def few_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 WORDS = (
-    "certify", "--backend", "cpu", "--product", "P", "--vendor", "V", "-o", "s.zip", "--draft", "--profile", "quick",
-    "--option", "feature_level=1.0", "--operators", FEW,
-)  # fmt: skip
+    "certify",
+    "--backend",
+    "cpu",
+    "--product",
+    "P",
+    "--vendor",
+    "V",
+    "-o",
+    "s.zip",
+    "--draft",
+    "--profile",
+    "quick",
+    "--option",
+    "feature_level=1.0",
+    "--operators",
+    FEW,
+)
 GIVEN = {
-    "backend": "cpu", "options": ["feature_level=1.0"], "results": "results", "feature_level": None, "profile": "quick",
-    "seed": "0", "waivers": None, "product": "P", "vendor": "V", "contact": "", "key": None, "output": "s.zip",
-    "draft": True, "isolation": "process", "timeout": "30", "parts": (), "workers": "", "operators": FEW,
-}  # fmt: skip
+    "backend": "cpu",
+    "options": ["feature_level=1.0"],
+    "results": "results",
+    "feature_level": None,
+    "profile": "quick",
+    "seed": "0",
+    "waivers": None,
+    "product": "P",
+    "vendor": "V",
+    "contact": "",
+    "key": None,
+    "output": "s.zip",
+    "draft": True,
+    "isolation": "process",
+    "timeout": "30",
+    "parts": (),
+    "workers": "",
+    "operators": FEW,
+}
 
 
 @pytest.mark.usefixtures("few_tests")
@@ -405,9 +457,12 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(
 def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     for part in (1, 2):
         settings = Settings.read(
-            options=["feature_level=1.0"], isolation="process", shard=f"{part}/2", results=f"part{part}",
+            options=["feature_level=1.0"],
+            isolation="process",
+            shard=f"{part}/2",
+            results=f"part{part}",
             operators=[FEW],
-        )  # fmt: skip
+        )
         assert pytest_run.execute(settings, quiet=True).verdict is not None
     words = (*WORDS, "--from", "part1", "--from", "part2")
     order = submit.Order.of({**GIVEN, "parts": ("part2", "part1")}, words)

@@ -56,11 +56,14 @@ def context(record: dict[str, Any] | None, *, draft: bool = False, given: Waiver
     statement = {name: whole[name] for name in ("backend", "device", "feature_level", "seed")}
     submission = SimpleNamespace(
         sweep=record, results={"suite": whole["suite"]}, waivers=given or Waivers(), members={}
-    )  # fmt: skip
+    )
     return SimpleNamespace(
-        submission=submission, statement=statement, draft=draft, reference=SimpleNamespace(tables=TABLES),
+        submission=submission,
+        statement=statement,
+        draft=draft,
+        reference=SimpleNamespace(tables=TABLES),
         operators=tuple(TABLES.operators),
-    )  # fmt: skip
+    )
 
 
 def test_a_whole_sweep_passes() -> None:
@@ -74,9 +77,14 @@ def test_a_whole_sweep_passes() -> None:
 def test_a_run_and_a_sweep_name_the_same_device(backend: str, tmp_path: Path) -> None:
     """Also where the device's own words are not all: who refuses is found out by asking it."""
     settings = Settings.read(
-        backend=backend, results=str(tmp_path), operators=["ROUND"], data_types=["FLOAT16"],
-        clauses=["round.toward-zero"], feature_level="5.0", isolation="process",
-    )  # fmt: skip
+        backend=backend,
+        results=str(tmp_path),
+        operators=["ROUND"],
+        data_types=["FLOAT16"],
+        clauses=["round.toward-zero"],
+        feature_level="5.0",
+        isolation="process",
+    )
     execute(settings, quiet=True)
     told = load_results(tmp_path)
     crew = Processes(Orders(backend, (), str(tmp_path), "5.0"))

@@ -124,8 +124,11 @@ def test_fewer_rows_than_the_operators_owe_are_refused(parts: Parts) -> None:
 
 
 def test_one_row_less_is_refused(parts: Parts) -> None:
-    row = next(row for row in json.loads(parts.members[archive.RESULTS])["clauses"]
-               if row["operator"] == "ELEMENT_WISE_IF" and row["obligation"] == "required")  # fmt: skip
+    row = next(
+        row
+        for row in json.loads(parts.members[archive.RESULTS])["clauses"]
+        if row["operator"] == "ELEMENT_WISE_IF" and row["obligation"] == "required"
+    )
     parts.edit(archive.RESULTS, lambda results: results["clauses"].remove(row))
     assert any(f"the results lack the row {row['id']} ELEMENT_WISE_IF" in said for _, said in faults(parts))
 
@@ -240,7 +243,21 @@ def test_what_the_level_does_not_oblige_cannot_be_certified(dmlcts: Callable[...
     with pytest.raises(UsageError, match=r"feature level 1\.0 obliges nothing of ELEMENT_WISE_BIT_AND"):
         named_operators(("ELEMENT_WISE_BIT_AND",), TABLES, FeatureLevel("1.0"))
     assert named_operators(("ELEMENT_WISE_BIT_AND",), TABLES, FeatureLevel("6.4")) == ("ELEMENT_WISE_BIT_AND",)
-    told = dmlcts("certify", "--backend", "cpu", "--option", "feature_level=1.0", "--operators", "bit_and", "--draft",
-                  "--product", "P", "--vendor", "V", "-o", "s.zip")  # fmt: skip
+    told = dmlcts(
+        "certify",
+        "--backend",
+        "cpu",
+        "--option",
+        "feature_level=1.0",
+        "--operators",
+        "bit_and",
+        "--draft",
+        "--product",
+        "P",
+        "--vendor",
+        "V",
+        "-o",
+        "s.zip",
+    )
     assert told.code == 2
     assert "obliges nothing of ELEMENT_WISE_BIT_AND" in told.err

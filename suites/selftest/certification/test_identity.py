@@ -115,8 +115,9 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 @needs_git
 def test_the_digest_is_of_what_a_wheel_gets(checkout: Path) -> None:
     first = suite_files(checkout)
-    assert sorted(first) == sorted(f"{room}/{name}" for room in ("specs", "backends", "reports", "suites")
-                                   for name in ("a.py", "b.yaml"))  # fmt: skip
+    assert sorted(first) == sorted(
+        f"{room}/{name}" for room in ("specs", "backends", "reports", "suites") for name in ("a.py", "b.yaml")
+    )
     for name in ("suites/a.py", "specs/b.yaml"):
         (checkout / name).write_bytes(b"one\r\ntwo\r\n")
     (checkout / "suites" / "selftest" / "test_a.py").write_bytes(b"other")

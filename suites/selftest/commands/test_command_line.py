@@ -77,8 +77,20 @@ def half_up(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., A
     """
     folder = tmp_path_factory.mktemp("half-up")
     (folder / "third.py").write_text(HALF_UP, encoding="utf-8")
-    ran = dmlcts_in("run", "--backend", "third.py:HalfUp", "--operator", "ROUND", "--data-type", "FLOAT32,FLOAT16",
-                    "--clause", "round.toward-infinity", "--results", "out/there", folder=folder)  # fmt: skip
+    ran = dmlcts_in(
+        "run",
+        "--backend",
+        "third.py:HalfUp",
+        "--operator",
+        "ROUND",
+        "--data-type",
+        "FLOAT32,FLOAT16",
+        "--clause",
+        "round.toward-infinity",
+        "--results",
+        "out/there",
+        folder=folder,
+    )
     assert ran.code == 1, ran.out + ran.err
     return folder, ran
 
@@ -101,17 +113,24 @@ def test_a_run_leaves_its_results_folder_and_nothing_else(
 
 
 def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callable[..., Any]) -> None:
-    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity",
-                 from_the_start=True)  # fmt: skip
+    ran = dmlcts(
+        "run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity", from_the_start=True
+    )
     assert ran.code == 1, ran.out + ran.err
     assert ran.results["verdict"] == "NOT_CONFORMANT"
     assert ran.outcomes("round.toward-infinity") == {"fail"}
     failures = sorted((folder / "results" / "failures").glob("*.yaml"))
     told = [dmlcts("replay", str(path), "--backend", "third.py:HalfUp").out for path in failures[:3]]
     first = next(text for text in told if text.startswith("ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"))
-    for said in ("-0.5 (0xbf000000)", "acceptable", "-1.0 (0xbf800000)", "round.toward-infinity (required)",
-                 "needs        TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO)",
-                 "being rounded away from zero", "dmlcts replay "):  # fmt: skip
+    for said in (
+        "-0.5 (0xbf000000)",
+        "acceptable",
+        "-1.0 (0xbf800000)",
+        "round.toward-infinity (required)",
+        "needs        TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO)",
+        "being rounded away from zero",
+        "dmlcts replay ",
+    ):
         assert said in first
     again = dmlcts("replay", str(failures[0]), "--backend", "third.py:HalfUp")
     assert again.code == 1
@@ -159,8 +178,9 @@ def test_an_exception_of_a_backend_is_told_with_its_own_lines(
     folder: Path, dmlcts: Callable[..., Any], isolation: str
 ) -> None:
     (folder / "third.py").write_text(RAISES, encoding="utf-8")
-    ran = dmlcts("run", "--backend", "third.py:Raises", *ROUNDING, "--clause", "round.toward-zero",
-                 "--isolation", isolation)  # fmt: skip
+    ran = dmlcts(
+        "run", "--backend", "third.py:Raises", *ROUNDING, "--clause", "round.toward-zero", "--isolation", isolation
+    )
     assert ran.code == 1, ran.out + ran.err
     replayed = dmlcts("replay", "results", "--backend", "third.py:Raises", "--isolation", isolation)
     frames = [
@@ -236,7 +256,7 @@ BAD_INPUT = {
     "operator to show": (("spec", "show", "CLAP"), "CLAP"),
     "clause to show": (("spec", "show", "clip.nothing"), "clip.nothing"),
     "no selection": (("run", "--backend", "cpu", "--data-type", "INT64", "--clause", "round.nan"), ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("arguments, named", BAD_INPUT.values(), ids=BAD_INPUT)
@@ -294,9 +314,20 @@ def test_the_same_seed_gives_the_same_results(tmp_path: Path, dmlcts: Callable[.
     for folder in (one, two):
         folder.mkdir()
         ran = dmlcts(
-            "run", "--backend", "cpu", "--operator", "CLIP,ADD,IF,BIT_SHIFT_LEFT", "--clause",
-            "*.formula", "--data-type", "INT8", "--seed", "7", folder=folder, from_the_start=True,
-        )  # fmt: skip
+            "run",
+            "--backend",
+            "cpu",
+            "--operator",
+            "CLIP,ADD,IF,BIT_SHIFT_LEFT",
+            "--clause",
+            "*.formula",
+            "--data-type",
+            "INT8",
+            "--seed",
+            "7",
+            folder=folder,
+            from_the_start=True,
+        )
         assert ran.code == 0, ran.out + ran.err
         found.append(stable(ran.results))
     assert found[0] == found[1]
@@ -384,14 +415,23 @@ def test_replay_shows_and_dumps_every_wrong_element(folder: Path, dmlcts: Callab
     (folder / "third.py").write_text(MANY, encoding="utf-8")
     values = np.arange(30, dtype=np.float32)
     tensor = TensorDesc(DataType.FLOAT32, (5, 6))
-    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
-                            {"RoundingMode": "TOWARD_ZERO"})  # fmt: skip
+    operator = OperatorDesc(
+        "ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor}, {"RoundingMode": "TOWARD_ZERO"}
+    )
     case = Case(operator, Values.of(values, DataType.FLOAT32), "round.toward-zero")
     written = {
-        "format": "dmlcts/failure/1", "title": "t", "clause": case.clause, "operator": operator.name,
-        "data_type": "FLOAT32", "outcome": "fail", "test": "t", "suite_version": "0.1.0", "text": "t", "details": {},
+        "format": "dmlcts/failure/1",
+        "title": "t",
+        "clause": case.clause,
+        "operator": operator.name,
+        "data_type": "FLOAT32",
+        "outcome": "fail",
+        "test": "t",
+        "suite_version": "0.1.0",
+        "text": "t",
+        "details": {},
         "case": case.to_json(),
-    }  # fmt: skip
+    }
     (folder / "many.yaml").write_text(dump_yaml(written), encoding="utf-8")
     ran = dmlcts("replay", "many.yaml", "--backend", "third.py:Shifted", "--dump", "arrays")
     assert ran.code == 1, ran.err
@@ -422,9 +462,11 @@ def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(
     assert (quiet.code, verbose.code) == (1, 1), quiet.err + verbose.err
     assert told.out.count("FAIL  round.toward-infinity (required)") == 1
     first = " ".join(told.out.split())
-    assert ("first: ROUND FLOAT16 with RoundingMode TOWARD_INFINITY: -0.5 gives 0.0, must be -1.0 (0xbc00) "
-            "needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
-            "replay: out/there/failures/round.toward-infinity-") in first  # fmt: skip
+    assert (
+        "first: ROUND FLOAT16 with RoundingMode TOWARD_INFINITY: -0.5 gives 0.0, must be -1.0 (0xbc00) "
+        "needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
+        "replay: out/there/failures/round.toward-infinity-"
+    ) in first
     assert account not in told.out
     assert len(told.out.splitlines()) < 50, told.out
     assert quiet.out.lstrip().startswith("FAIL  round.toward-infinity (required)")

@@ -30,8 +30,9 @@ def folder(tmp_path: Path) -> Path:
 
 def ended(words: list[str], folder: Path, stdout: int) -> tuple[int, str]:
     """The exit code of a command and what it said on standard error."""
-    done = subprocess.run([*DMLCTS, *words], cwd=folder, stdout=stdout, stderr=subprocess.PIPE, text=True,
-                          timeout=300, check=False)  # fmt: skip
+    done = subprocess.run(
+        [*DMLCTS, *words], cwd=folder, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300, check=False
+    )
     return done.returncode, done.stderr
 
 
@@ -95,8 +96,10 @@ def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: i
 def test_what_nobody_reads_is_done_to_its_end(folder: Path) -> None:
     """The files that were asked for are there, and an exit code other than 0 is what it would have been."""
     (folder / "wrong.yaml").write_text("operator: [", encoding="utf-8")
-    for words, code in ((["report", "bad", "--markdown", "-", "--badge", "badge.json"], 0),
-                        (["spec", "lint", "wrong.yaml"], 2)):
+    for words, code in (
+        (["report", "bad", "--markdown", "-", "--badge", "badge.json"], 0),
+        (["spec", "lint", "wrong.yaml"], 2),
+    ):
         target = closed_pipe()
         try:
             assert ended(words, folder, target)[0] == code
@@ -112,8 +115,9 @@ def test_replay_through_a_closed_pipe(folder: Path) -> None:
         "import numpy as np\n"
         "class Backend(Reference):\n"
         "    def half_away(self, x):\n"
-        "        return np.floor(x + np.asarray(0.5, x.dtype))\n", encoding="utf-8",
-    )  # fmt: skip
+        "        return np.floor(x + np.asarray(0.5, x.dtype))\n",
+        encoding="utf-8",
+    )
     chosen = ["--operator", "ROUND", "--data-type", "FLOAT32", "--clause", "round.toward-infinity"]
     assert ended(["run", "--backend", "wrong.py:Backend", *chosen], folder, subprocess.DEVNULL)[0] == 1
     failure = str(next((folder / "results" / "failures").glob("*.yaml")))
@@ -141,14 +145,26 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["click", "dmlcts.suites.commands.main", "dmlcts.specs", "numpy", "pytest",
-                                  "pydantic", "dmlcts.suites.running.pytest_run",
-                                  "dmlcts.suites.selftest", "rich.console"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "click",
+        "dmlcts.suites.commands.main",
+        "dmlcts.specs",
+        "numpy",
+        "pytest",
+        "pydantic",
+        "dmlcts.suites.running.pytest_run",
+        "dmlcts.suites.selftest",
+        "rich.console",
+    ],
+)
 @pytest.mark.size("all", thorough=3)
 def test_ctrl_c_before_anything_ran_is_no_verdict(name: str, folder: Path) -> None:
     program = INTERRUPTING.format(name=name, words=RUN)
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
     if name == "dmlcts.suites.selftest":
         assert done.returncode == 0, done.stderr  # the control: nothing of that name is imported
         return
@@ -201,8 +217,11 @@ def test_the_codes_are_told() -> None:
     help_text = subprocess.run([*DMLCTS, "--help"], capture_output=True, text=True, check=False).stdout
     manual = (Path(__file__).resolve().parents[2] / "MANUAL.md").read_text(encoding="utf-8")
     told = " ".join(help_text.split())
-    for code, words in ((UNSAID, "output could not be written"), (BROKEN, "fault of dmlcts itself"),
-                        (INTERRUPTED, "interrupted")):  # fmt: skip
+    for code, words in (
+        (UNSAID, "output could not be written"),
+        (BROKEN, "fault of dmlcts itself"),
+        (INTERRUPTED, "interrupted"),
+    ):
         assert f"{code} " in told
         assert words in told
         assert f"| {code} |" in manual

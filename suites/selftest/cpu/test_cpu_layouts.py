@@ -139,14 +139,17 @@ def test_layouts_are_flattened_together() -> None:
     assert coalesced([TensorDesc(INT32, (1, 1))], TensorDesc(INT32, (1, 1))) == ((1,), [(1,), (1,)])
 
 
-@pytest.mark.parametrize("regions, said", [
-    ({"ATensor": (0, 16), "BTensor": (32, 16)}, "the bindings are"),
-    ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (16, 32)}, "overlap"),
-    ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (32, 16)}, "in-place execution on BTensor"),
-    ({"ATensor": (0, 16), "BTensor": (24, 16), "OutputTensor": (64, 16)}, "BTensor.*multiple of 16"),
-    ({"ATensor": (0, 12), "BTensor": (32, 16), "OutputTensor": (64, 16)}, "ATensor.*needs 16"),
-    ({"ATensor": (0, 16), "BTensor": (128, 16), "OutputTensor": (64, 16)}, "BTensor.*only 128"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "regions, said",
+    [
+        ({"ATensor": (0, 16), "BTensor": (32, 16)}, "the bindings are"),
+        ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (16, 32)}, "overlap"),
+        ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (32, 16)}, "in-place execution on BTensor"),
+        ({"ATensor": (0, 16), "BTensor": (24, 16), "OutputTensor": (64, 16)}, "BTensor.*multiple of 16"),
+        ({"ATensor": (0, 12), "BTensor": (32, 16), "OutputTensor": (64, 16)}, "ATensor.*needs 16"),
+        ({"ATensor": (0, 16), "BTensor": (128, 16), "OutputTensor": (64, 16)}, "BTensor.*only 128"),
+    ],
+)
 def test_bindings_that_cannot_be_used_fail(regions: dict[str, tuple[int, int]], said: str) -> None:
     kernel = kernel_of(subtraction((4,)), may_alias=("ATensor",))
     memory = aligned(128)

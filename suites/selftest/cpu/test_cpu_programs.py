@@ -26,9 +26,25 @@ GRADIENT = ("InputTensor", "InputGradientTensor")
 INPUTS = {
     **dict.fromkeys(("IF",), ("ConditionTensor", *TWO)),
     **dict.fromkeys(("CLIP_GRAD", "CLIP_GRAD1"), GRADIENT),
-    **dict.fromkeys(("IDENTITY", "ABS", "NEGATE", "SIGN", "CEIL", "FLOOR", "CLIP1", "LOGICAL_NOT", "IS_NAN",
-                     "IS_INFINITY", "BIT_NOT", "BIT_COUNT", "CONSTANT_POW"), ONE),
-}  # fmt: skip
+    **dict.fromkeys(
+        (
+            "IDENTITY",
+            "ABS",
+            "NEGATE",
+            "SIGN",
+            "CEIL",
+            "FLOOR",
+            "CLIP1",
+            "LOGICAL_NOT",
+            "IS_NAN",
+            "IS_INFINITY",
+            "BIT_NOT",
+            "BIT_COUNT",
+            "CONSTANT_POW",
+        ),
+        ONE,
+    ),
+}
 
 
 def arrays(kind: DataType, values: Any) -> Array:
@@ -187,8 +203,10 @@ def test_integer_arithmetic_wraps(kind: DataType) -> None:
 def test_the_signs_of_the_moduli() -> None:
     for kind in (*SIGNED, *FLOATS):
         a, b = [7, -7, 7, -7, 6, -6], [3, 3, -3, -3, -3, 3]
-        same(run("DIVIDE", kind, [7, -7, 7, -7], [2, 2, -2, -2]), [3.5, -3.5, -3.5, 3.5] if kind in FLOATS
-             else [3, -3, -3, 3])  # fmt: skip
+        same(
+            run("DIVIDE", kind, [7, -7, 7, -7], [2, 2, -2, -2]),
+            [3.5, -3.5, -3.5, 3.5] if kind in FLOATS else [3, -3, -3, 3],
+        )
         same(run("MODULUS_TRUNCATE", kind, a, b), [1, -1, 1, -1, 0, -0.0] if kind in FLOATS else [1, -1, 1, -1, 0, 0])
         same(run("MODULUS_FLOOR", kind, a, b), [1, 2, -2, -1, -0.0, 0] if kind in FLOATS else [1, 2, -2, -1, 0, 0])
 
@@ -224,8 +242,13 @@ def test_floating_arithmetic() -> None:
 
 # Truth.
 
-COMPARISONS = ["LOGICAL_EQUALS", "LOGICAL_GREATER_THAN", "LOGICAL_LESS_THAN", "LOGICAL_GREATER_THAN_OR_EQUAL",
-               "LOGICAL_LESS_THAN_OR_EQUAL"]  # fmt: skip
+COMPARISONS = [
+    "LOGICAL_EQUALS",
+    "LOGICAL_GREATER_THAN",
+    "LOGICAL_LESS_THAN",
+    "LOGICAL_GREATER_THAN_OR_EQUAL",
+    "LOGICAL_LESS_THAN_OR_EQUAL",
+]
 TRUE_BYTES = [DataType.UINT8, DataType.UINT32]
 
 
@@ -238,9 +261,12 @@ def compared(kind: DataType, a: list[Any], b: list[Any], gives: DataType) -> lis
 def test_comparisons_of_floats(kind: DataType, gives: DataType) -> None:
     a, b = [1, 2, 2, NAN, NAN, 1, -0.0, INF, -INF], [2, 1, 2, NAN, 1, NAN, 0.0, INF, INF]
     assert compared(kind, a, b, gives) == [
-        [0, 0, 1, 0, 0, 0, 1, 1, 0], [0, 1, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 1],
-        [0, 1, 1, 0, 0, 0, 1, 1, 0], [1, 0, 1, 0, 0, 0, 1, 1, 1],
-    ]  # fmt: skip
+        [0, 0, 1, 0, 0, 0, 1, 1, 0],
+        [0, 1, 0, 0, 0, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0, 0, 0, 0, 1],
+        [0, 1, 1, 0, 0, 0, 1, 1, 0],
+        [1, 0, 1, 0, 0, 0, 1, 1, 1],
+    ]
 
 
 @pytest.mark.parametrize("gives", TRUE_BYTES)

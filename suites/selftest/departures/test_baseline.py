@@ -25,8 +25,16 @@ from dmlcts.suites.commands.main import main
 
 TABLES = load_tables()
 CLIP, ROUND = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND"
-DEVICE = {"name": "d", "adapter": "a", "driver": "", "library": "l", "version": "1", "feature_level": "5.0",
-          "data_types": None, "details": {}}  # fmt: skip
+DEVICE = {
+    "name": "d",
+    "adapter": "a",
+    "driver": "",
+    "library": "l",
+    "version": "1",
+    "feature_level": "5.0",
+    "data_types": None,
+    "details": {},
+}
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 CASE: dict[str, Any] = {
     "operator": ROUND,
@@ -44,11 +52,21 @@ def results(*rows: tuple[str, str, str, Outcome], **changed: Any) -> dict[str, A
     tallies = tuple(ClauseTally(*row, 1, 1, int(row[3] is Outcome.FAIL)) for row in rows)
     failures = tuple(
         FailureRecord(
-            clause, operator, data_type, outcome, "t", "title", "text", CASE, "f.yaml",
-            {"input": "0.5", "acceptable": "0.0", "got": "1|0", "RoundingMode": "TOWARD_ZERO"}, "dmlcts replay f.yaml",
+            clause,
+            operator,
+            data_type,
+            outcome,
+            "t",
+            "title",
+            "text",
+            CASE,
+            "f.yaml",
+            {"input": "0.5", "acceptable": "0.0", "got": "1|0", "RoundingMode": "TOWARD_ZERO"},
+            "dmlcts replay f.yaml",
         )
-        for clause, operator, data_type, outcome in rows if outcome is Outcome.FAIL
-    )  # fmt: skip
+        for clause, operator, data_type, outcome in rows
+        if outcome is Outcome.FAIL
+    )
     run = RunInfo("b", DEVICE, "5.0", "quick", 0, False, {}, WHEN, WHEN)
     owed = [(clause, operator, data_type, "required") for clause, operator, data_type, _ in rows]
     made = build_results([ItemRecord("t", Outcome.PASS, 0.0, tallies, (), failures)], owed, run, TABLES)
@@ -174,10 +192,15 @@ def test_the_page_tells_each_reason_once_with_its_rows_and_models() -> None:
     run = results(FORMULA, HELD, TRUNCATION, TRUNCATION_32)
     made = baseline.baseline_of(run)
     reasoned = baseline.Baseline(
-        made.conditions, made.device,
-        tuple(baseline.Entry(e.clause, e.operator, e.outcome, e.data_types, "It adds a half.\n\nBy *FMad*.")
-              if e.operator == ROUND else e for e in made.entries),
-    )  # fmt: skip
+        made.conditions,
+        made.device,
+        tuple(
+            baseline.Entry(e.clause, e.operator, e.outcome, e.data_types, "It adds a half.\n\nBy *FMad*.")
+            if e.operator == ROUND
+            else e
+            for e in made.entries
+        ),
+    )
     text = page(run, TABLES, reasoned, "dmlcts findings x")
     assert "## 1. It adds a half\n\nBy *FMad*.\n" in text
     assert "## 2. Not explained yet\n" in text

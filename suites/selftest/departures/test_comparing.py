@@ -63,9 +63,19 @@ def compared(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., 
     folder = tmp_path_factory.mktemp("comparison")
     (folder / "mine.py").write_text(INVERTED, "utf-8")
     ran = dmlcts_in(
-        "compare", "cpu[feature_level=5.0]", "mine.py:Inverted", "nowhere", "--json", "c.json", "--html", "c.html",
-        "--markdown", "c.md", *SELECTED, folder=folder,
-    )  # fmt: skip
+        "compare",
+        "cpu[feature_level=5.0]",
+        "mine.py:Inverted",
+        "nowhere",
+        "--json",
+        "c.json",
+        "--html",
+        "c.html",
+        "--markdown",
+        "c.md",
+        *SELECTED,
+        folder=folder,
+    )
     assert ran.code == 0, ran.out + ran.err
     read = {name: (folder / f"c.{name}").read_text("utf-8") for name in ("html", "md")}
     return {
@@ -188,12 +198,19 @@ def test_a_comparison_that_was_altered_is_refused(compared: dict[str, Any], tmp_
         load_document(tmp_path / "c.json", "comparison-1", "")
 
 
-@pytest.mark.parametrize("written, backend, options, folder", [
-    ("cpu", "cpu", (), "cpu"),
-    ("onnxruntime[opset=6, provider=CPU]", "onnxruntime", (("opset", "6"), ("provider", "CPU")),
-     "onnxruntime_opset=6_provider=CPU"),
-    ("a/b.py:C[]", "a/b.py:C", (), "a_b.py_C"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "written, backend, options, folder",
+    [
+        ("cpu", "cpu", (), "cpu"),
+        (
+            "onnxruntime[opset=6, provider=CPU]",
+            "onnxruntime",
+            (("opset", "6"), ("provider", "CPU")),
+            "onnxruntime_opset=6_provider=CPU",
+        ),
+        ("a/b.py:C[]", "a/b.py:C", (), "a_b.py_C"),
+    ],
+)
 def test_backends_are_written_with_their_options(
     written: str, backend: str, options: tuple[tuple[str, str], ...], folder: str
 ) -> None:

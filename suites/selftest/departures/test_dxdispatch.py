@@ -134,12 +134,19 @@ def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> N
     assert (written is not None, "the case is malformed" in because) == (there, not there)
 
 
-@pytest.mark.parametrize("kind, number, told_as", [
-    (DataType.INT64, -2, {"Int64": -2}), (DataType.UINT64, 2**64 - 2, {"UInt64": 2**64 - 2}),
-    (DataType.INT8, -128, {"Int8": -128}), (DataType.UINT16, 7, {"UInt16": 7}),
-    (DataType.FLOAT32, 0.5, {"Float32": 0.5}), (DataType.FLOAT32, np.inf, {"Float32": "inf"}),
-    (DataType.FLOAT16, -1.0, {"UInt16": 0xBC00}), (DataType.FLOAT64, 0.5, {"Float64": 0.5}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, number, told_as",
+    [
+        (DataType.INT64, -2, {"Int64": -2}),
+        (DataType.UINT64, 2**64 - 2, {"UInt64": 2**64 - 2}),
+        (DataType.INT8, -128, {"Int8": -128}),
+        (DataType.UINT16, 7, {"UInt16": 7}),
+        (DataType.FLOAT32, 0.5, {"Float32": 0.5}),
+        (DataType.FLOAT32, np.inf, {"Float32": "inf"}),
+        (DataType.FLOAT16, -1.0, {"UInt16": 0xBC00}),
+        (DataType.FLOAT64, 0.5, {"Float64": 0.5}),
+    ],
+)
 def test_a_scalar_union_is_told_by_its_member(kind: DataType, number: float, told_as: dict[str, object]) -> None:
     tensors = {name: TensorDesc(DataType.INT8, (1,)) for name in ("InputTensor", "OutputTensor")}
     union = ScalarUnion.of(kind, number)
@@ -159,13 +166,16 @@ def test_a_fused_activation_is_told_without_tensors() -> None:
     written = model(Case(operator, values, "add1.activation.shrink").to_json())
     jsonschema.Draft202012Validator(schema("dxdispatch-model")).validate(written)
     assert written["dispatchables"]["operator"]["desc"]["FusedActivation"] == {
-        "type": "DML_OPERATOR_ACTIVATION_SHRINK", "desc": {"Bias": 0.25, "Threshold": "inf"}
-    }  # fmt: skip
+        "type": "DML_OPERATOR_ACTIVATION_SHRINK",
+        "desc": {"Bias": 0.25, "Threshold": "inf"},
+    }
 
 
 def test_a_case_whose_values_the_results_do_not_hold_says_so() -> None:
     case = Case(even_clip(TensorDesc(DataType.INT8, (1,))), Values.of([1], DataType.INT8), "clip.formula").to_json()
     assert told_model(case)[0] is not None
     del case["values"]
-    assert told_model(case) == (None, "no DxDispatch model: its values are too many for the results to hold; "
-                                      "give its failure file to replay")  # fmt: skip
+    assert told_model(case) == (
+        None,
+        "no DxDispatch model: its values are too many for the results to hold; give its failure file to replay",
+    )

@@ -110,8 +110,11 @@ def test_since_when_is_what_the_history_and_the_windows_library_show() -> None:
     text = (judged.EXAMPLES / "history.md").read_text("utf-8")
     part = text.partition("## DirectML for Windows")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\w+) \| (\S+) \| ([\w, ]+) \| (\S+) \([^|]+ \| (\S+) \([^|]+ \|", part, re.MULTILINE)
-    known = {(operator, clause, name): (first, last)
-             for operator, clause, types, first, last in rows for name in types.split(", ")}  # fmt: skip
+    known = {
+        (operator, clause, name): (first, last)
+        for operator, clause, types, first, last in rows
+        for name in types.split(", ")
+    }
     on_windows, dated = baseline.load(WINDOWS).departures, 0
     for finding in findings.findings_of(load_results(KEPT), TABLES, baseline.load(BASELINE)):
         assert "1.15.4" in finding.since

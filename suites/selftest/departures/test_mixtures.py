@@ -108,10 +108,15 @@ def test_runs_of_the_same_tables_are_compared_without_a_mark(tmp_path: Path) -> 
     assert f"tables {ALIKE}, suite 0.9.0 at cdcdcdcdcdcd, modified" in said, "another commit is said, not refused"
 
 
-@pytest.mark.parametrize("view", [
-    lambda document: printed(comparison_views.print_comparison, document),
-    comparison_views.markdown, comparison_views.html,
-], ids=["terminal", "markdown", "page"])  # fmt: skip
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda document: printed(comparison_views.print_comparison, document),
+        comparison_views.markdown,
+        comparison_views.html,
+    ],
+    ids=["terminal", "markdown", "page"],
+)
 def test_every_view_of_a_mixed_comparison_marks_the_column(view: Any) -> None:
     columns = [Column("a", conformant()), Column("b", failing()), Column("c", of_other_tables())]
     document = compare(columns, TABLES, mixed=True)

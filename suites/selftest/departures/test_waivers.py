@@ -50,11 +50,13 @@ def waivers(**changed: Any) -> Waivers:
 def failing(*outcomes: Outcome, row: tuple[str, str, str] = ROW) -> ItemRecord:
     worst = min(outcomes)
     return ItemRecord(
-        "test_a.py::test_a", worst, 0.5,
+        "test_a.py::test_a",
+        worst,
+        0.5,
         tuple(ClauseTally(*row, outcome, 1, 10, 1) for outcome in outcomes),
         (),
         tuple(FailureRecord(*row, outcome, "test_a.py::test_a", "wrong", "all of it", {}) for outcome in outcomes),
-    )  # fmt: skip
+    )
 
 
 def results(items: list[ItemRecord], given: Waivers, **more: Any) -> dict[str, Any]:
@@ -72,8 +74,9 @@ def test_a_waived_failure_leaves_the_verdict_alone_and_stays_visible() -> None:
     found = results([failing(Outcome.FAIL)], given)
     assert found["verdict"] == "CONFORMANT"
     assert {row["id"]: row["outcome"] for row in found["clauses"]} == {
-        "clip.formula": "waived", "clip.cast.integer": "pass",
-    }  # fmt: skip
+        "clip.formula": "waived",
+        "clip.cast.integer": "pass",
+    }
     assert [failure["outcome"] for failure in found["failures"]] == ["waived"]
     assert found["waivers"] == [
         {**GOOD, "rows": 1, "waived": [{"id": "clip.formula", "operator": CLIP, "data_type": "FLOAT32"}]}
@@ -158,41 +161,53 @@ def test_a_device_that_says_nothing_has_no_waivers() -> None:
         waivers().check_device(nameless)
 
 
-@pytest.mark.parametrize("changed, said", [
-    ({"vendor": "*"}, "its vendor '\\*' names nothing"),
-    ({"vendor": "**"}, "its vendor"),
-    ({"vendor": "a*"}, "its vendor"),
-    ({"vendor": "--*"}, "its vendor"),
-    ({"vendor": "*cme"}, "its vendor"),
-    ({"vendor": "a?me"}, "its vendor"),
-    ({"vendor": "[!x]acme*"}, "its vendor"),
-    ({"device": "*"}, "its device"),
-    ({"device": "?*"}, "its device"),
-    ({"device": "  *"}, "its device"),
-    ({"suite": "*"}, "its suite"),
-    ({"suite": "0*"}, "its suite"),
-    ({"suite": "0.*"}, "its suite"),
-    ({"suite": "0.1*"}, "its suite"),
-    ({"suite": "[0-9].1.0"}, "its suite"),
-    ({"reason": " "}, "its reason"),
-    ({"reason": "known"}, "its reason"),
-    ({"reason": "............................"}, "its reason"),
-    ({"reason": "aaaaaaaaaaaaaaaaaaaaaaaa"}, "its reason"),
-    ({"issue": "https://example.org"}, "its issue"),
-    ({"issue": "https://example.org/"}, "its issue"),
-    ({"issue": "https:///7"}, "its issue"),
-    ({"issue": "https://[x/7"}, "its issue"),
-], ids=lambda value: str(value) if isinstance(value, dict) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"vendor": "*"}, "its vendor '\\*' names nothing"),
+        ({"vendor": "**"}, "its vendor"),
+        ({"vendor": "a*"}, "its vendor"),
+        ({"vendor": "--*"}, "its vendor"),
+        ({"vendor": "*cme"}, "its vendor"),
+        ({"vendor": "a?me"}, "its vendor"),
+        ({"vendor": "[!x]acme*"}, "its vendor"),
+        ({"device": "*"}, "its device"),
+        ({"device": "?*"}, "its device"),
+        ({"device": "  *"}, "its device"),
+        ({"suite": "*"}, "its suite"),
+        ({"suite": "0*"}, "its suite"),
+        ({"suite": "0.*"}, "its suite"),
+        ({"suite": "0.1*"}, "its suite"),
+        ({"suite": "[0-9].1.0"}, "its suite"),
+        ({"reason": " "}, "its reason"),
+        ({"reason": "known"}, "its reason"),
+        ({"reason": "............................"}, "its reason"),
+        ({"reason": "aaaaaaaaaaaaaaaaaaaaaaaa"}, "its reason"),
+        ({"issue": "https://example.org"}, "its issue"),
+        ({"issue": "https://example.org/"}, "its issue"),
+        ({"issue": "https:///7"}, "its issue"),
+        ({"issue": "https://[x/7"}, "its issue"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
 def test_a_waiver_that_names_nothing_is_refused(changed: dict[str, str], said: str) -> None:
     with pytest.raises(WaiverError, match=f"waiver 1 \\(clip.formula\\): {said}"):
         waivers(**changed)
 
 
-@pytest.mark.parametrize("changed", [
-    {"vendor": "ac*"}, {"vendor": "株式会社*"}, {"device": "RX 1*"}, {"suite": "0.1.0rc1"}, {"suite": "0.1.*"},
-    {"reason": "この装置では端数が偶数に丸められない場合がある。"}, {"issue": "http://tracker/7"},
-    {"issue": "https://example.org/?id=7"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"vendor": "ac*"},
+        {"vendor": "株式会社*"},
+        {"device": "RX 1*"},
+        {"suite": "0.1.0rc1"},
+        {"suite": "0.1.*"},
+        {"reason": "この装置では端数が偶数に丸められない場合がある。"},
+        {"issue": "http://tracker/7"},
+        {"issue": "https://example.org/?id=7"},
+    ],
+)
 def test_a_waiver_that_says_something_is_accepted(changed: dict[str, str]) -> None:
     assert waivers(**changed).entries
 
@@ -269,26 +284,26 @@ waivers:
 @pytest.mark.parametrize(
     "old, new, said",
     [
-        (f"expires: \"{NEXT}\"", "expires: \"2999-02-31\"", "2999-02-31 is no date; write it as 2027-01-31"),
-        (f"expires: \"{NEXT}\"", "expires: 2999-01-31", "as a date"),
-        (f"expires: \"{NEXT}\"", "expires: \"soon\"", "expires"),
-        ("clause: round.toward-zero", "clause: \"*\"", "/clause"),
+        (f'expires: "{NEXT}"', 'expires: "2999-02-31"', "2999-02-31 is no date; write it as 2027-01-31"),
+        (f'expires: "{NEXT}"', "expires: 2999-01-31", "as a date"),
+        (f'expires: "{NEXT}"', 'expires: "soon"', "expires"),
+        ("clause: round.toward-zero", 'clause: "*"', "/clause"),
         ("clause: round.toward-zero", "clause: round.toward-z?ro", "/clause"),
-        ("operator: ROUND", "operator: \"*\"", "/operator"),
+        ("operator: ROUND", 'operator: "*"', "/operator"),
         ("    operator: ROUND\n", "", "lacks operator"),
         ("data_type: FLOAT32", "data_type: FLOAT*", "/data_type"),
         ("data_type: FLOAT32", "data_type: []", "/data_type"),
-        ("data_type: FLOAT32", "data_type: [FLOAT32, \"*\"]", "/data_type/1"),
+        ("data_type: FLOAT32", 'data_type: [FLOAT32, "*"]', "/data_type/1"),
         ("    data_type: FLOAT32\n", "", "lacks data_type"),
         ("    issue: https://example.org/issues/7\n", "", "lacks issue"),
         ("issue: https://", "issue: javascript:", "issue"),
-        (f"    suite: \"{VERSION}\"\n", "", "lacks suite"),
+        (f'    suite: "{VERSION}"\n', "", "lacks suite"),
         ("reason:", "because:", "lacks reason"),
         ("waivers/1", "waivers/2", "/format"),
-        (f"vendor: \"{MACHINE}\"", "vendor: \"\"", "/waivers/0/vendor: is empty"),
-        (f"vendor: \"{MACHINE}\"", "vendor: !!python/object/apply:os.getcwd []", "no YAML"),
+        (f'vendor: "{MACHINE}"', 'vendor: ""', "/waivers/0/vendor: is empty"),
+        (f'vendor: "{MACHINE}"', "vendor: !!python/object/apply:os.getcwd []", "no YAML"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
     path = tmp_path / "w.yaml"
     path.write_text(WRITTEN, encoding="utf-8")
@@ -374,8 +389,19 @@ def pytester_like(tmp_path: Path) -> Any:
     import sys
 
     def run(*arguments: str) -> int:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider",
-                   "--pyargs", "dmlcts.suites.conformance.values.test_rounding", *arguments]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "dmlcts.suites.plugin",
+            "-p",
+            "no:cacheprovider",
+            "--pyargs",
+            "dmlcts.suites.conformance.values.test_rounding",
+            *arguments,
+        ]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False).returncode
 
     return run

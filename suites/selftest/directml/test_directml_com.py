@@ -332,8 +332,10 @@ def test_a_cplusplus_compiler_agrees_in_both_directions(tmp_path: Path, faults: 
     if done.returncode:
         done = subprocess.run(
             [*[word for word in command if word != "-nostdlib++"], str(tmp_path / "thing.cpp")],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     library = ctypes.CDLL(str(made))
     library.the_thing.restype = PTR

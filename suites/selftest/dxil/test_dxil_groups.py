@@ -61,7 +61,8 @@ def test_a_barrier_alone_changes_nothing() -> None:
 
 
 def test_groups_of_three_dimensions_share_by_group() -> None:
-    body = """
+    body = (
+        """
   %x = call i32 @dx.op.threadId.i32(i32 93, i32 0)
   %y = call i32 @dx.op.threadId.i32(i32 93, i32 1)
   %z = call i32 @dx.op.threadId.i32(i32 93, i32 2)
@@ -70,11 +71,19 @@ def test_groups_of_three_dimensions_share_by_group() -> None:
   %zyy = add i32 %zy, %y
   %zyx = mul i32 %zyy, 4
   %i = add i32 %zyx, %x
-""" + address("p", "%f") + """
+"""
+        + address("p", "%f")
+        + """
   store i32 %i, ptr addrspace(3) %p, align 4
-""" + BARRIER + "  %m = sub i32 7, %f\n" + address("q", "%m") + """
+"""
+        + BARRIER
+        + "  %m = sub i32 7, %f\n"
+        + address("q", "%m")
+        + """
   %v = load i32, ptr addrspace(3) %q, align 4
-""" + store("i32", 0, "%v")  # fmt: skip
+"""
+        + store("i32", 0, "%v")
+    )
     target = np.zeros(64, "u4")
     whole = module(body, [structured(4)], threads=(2, 2, 2), top=ARRAY)
     compiled(whole).dispatch((2, 2, 2), b"", [view(target, 4)])
@@ -126,7 +135,7 @@ def test_a_value_computed_before_the_barrier_is_the_same_after_it() -> None:
             "the address",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_two_phases_cannot_run_is_refused(body: str, named: str) -> None:
     with pytest.raises(UnsupportedShader) as caught:
         compiled(text(body))

@@ -234,8 +234,11 @@ def test_a_binding_that_does_not_suit_the_shader_is_refused() -> None:
 def test_the_shader_tells_its_resources_and_group() -> None:
     shader = compiled(module("", [structured(4), typed(), RAW], constants=40, threads=(8, 2, 1)))
     assert [(one.kind, one.register, one.stride) for one in shader.resources] == [
-        ("structured", 0, 4), ("typed", 1, 0), ("raw", 2, 0), ("constants", 0, 40),
-    ]  # fmt: skip
+        ("structured", 0, 4),
+        ("typed", 1, 0),
+        ("raw", 2, 0),
+        ("constants", 0, 40),
+    ]
     assert shader.threads == (8, 2, 1)
 
 

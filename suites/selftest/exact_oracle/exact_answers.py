@@ -70,8 +70,9 @@ def values(data_type: DataType, *numbers: float, nan: bool = False) -> Acceptabl
     return Acceptable(frozenset(pattern(data_type, number) for number in numbers), any_nan=nan)
 
 
-def clipped(data_type: DataType, x: float, low: float, high: float, scale_bias: ScaleBias | None = None,
-         strict: bool = False) -> Acceptable:  # fmt: skip
+def clipped(
+    data_type: DataType, x: float, low: float, high: float, scale_bias: ScaleBias | None = None, strict: bool = False
+) -> Acceptable:
     return accept("CLIP", data_type, x, Min=low, Max=high, ScaleBias=scale_bias, strict=strict)
 
 

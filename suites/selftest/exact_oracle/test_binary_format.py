@@ -141,13 +141,20 @@ def test_the_parameters_of_the_formats() -> None:
     assert (BINARY32.sign_bit, BINARY32.infinity, BINARY32.largest) == (0x80000000, 0x7F800000, 0x7F7FFFFF)
     assert (BINARY64.sign_bit, BINARY64.infinity, BINARY64.largest) == (1 << 63, 0x7FF << 52, (0x7FF << 52) - 1)
     assert [form.smallest_normal for form in (BINARY16, BINARY32, BINARY64)] == [
-        Fraction(1, 2**14), Fraction(1, 2**126), Fraction(1, 2**1022),
-    ]  # fmt: skip
+        Fraction(1, 2**14),
+        Fraction(1, 2**126),
+        Fraction(1, 2**1022),
+    ]
     assert BINARY16.decode(0x7BFF) == (False, 65504)
     assert BINARY32.decode(0x7F7FFFFF) == (False, 2**128 - 2**104)
     assert [BINARY16.is_subnormal(bits) for bits in (0, 1, 0x3FF, 0x400, 0x8000, 0x8001)] == [
-        False, True, True, False, False, True,
-    ]  # fmt: skip
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
     assert [BINARY16.is_zero(bits) for bits in (0, 0x8000, 1, 0x8001)] == [True, True, False, False]
 
 
@@ -161,8 +168,10 @@ def test_admits() -> None:
     assert not one.admits(0x7E00, F16)
     nan = Acceptable(frozenset(), any_nan=True)
     for data_type, infinite, sign in (
-        (F16, 0x7C00, 1 << 15), (F32, 0x7F800000, 1 << 31), (F64, 0x7FF << 52, 1 << 63),
-    ):  # fmt: skip
+        (F16, 0x7C00, 1 << 15),
+        (F32, 0x7F800000, 1 << 31),
+        (F64, 0x7FF << 52, 1 << 63),
+    ):
         assert not nan.admits(infinite, data_type)
         assert not nan.admits(infinite | sign, data_type)
         assert nan.admits(infinite + 1, data_type)
@@ -174,6 +183,7 @@ def test_admits() -> None:
 
 def test_a_number_is_rounded_to_either_side() -> None:
     for sign, negative in ((0, False), (BINARY16.sign_bit, True)):
+
         def either(value: Fraction, negative: bool = negative) -> set[int]:
             return set(BINARY16.either(Datum(negative, -value if negative else value)))
 

@@ -109,15 +109,20 @@ def test_undocumented_integer_casts_have_two_neighbours() -> None:
     assert threshold(DataType.INT8, -128, -128.5) == values(DataType.INT8, -128)
 
 
-@pytest.mark.parametrize("data_type, bound, documented, other", [
-    (F16, 2049.0, 2048.0, 2050.0), (DataType.INT8, 2.9, 2.0, 3.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data_type, bound, documented, other",
+    [
+        (F16, 2049.0, 2048.0, 2050.0),
+        (DataType.INT8, 2.9, 2.0, 3.0),
+    ],
+)
 def test_a_documented_cast_has_one_result_whatever_latitude_a_clause_lists(
     data_type: DataType, bound: float, documented: float, other: float
 ) -> None:
     law = TABLES.law(TABLES.operator("THRESHOLD"))
-    attributes = [one.model_copy(update={"cast": "documented"}) if one.name == "Min" else one
-                  for one in law.table.attributes]  # fmt: skip
+    attributes = [
+        one.model_copy(update={"cast": "documented"}) if one.name == "Min" else one for one in law.table.attributes
+    ]
     told = replace(law, table=law.table.model_copy(update={"attributes": tuple(attributes)}))
     operator = describe(law.table.operator, data_type, Min=bound, ScaleBias=None)
     assert acceptable(told, operator, pattern(data_type, 0)) == values(data_type, documented)

@@ -113,11 +113,18 @@ def test_a_fraction_in_an_integer_formula_is_unconstrained() -> None:
             accept("CLIP", DataType.INT8, 1, formula=f"x * {constant}", Min=0.0, Max=0.0)
 
 
-@pytest.mark.parametrize("latitudes, a, unordered, may", [
-    (set(), None, False, {False}), (set(), None, True, {True}), (set(), 0, False, {True}), (set(), 0, True, {True}),
-    ({"nan-comparison"}, None, False, {True, False}), ({"nan-comparison"}, None, True, {True, False}),
-    ({"nan-comparison"}, 0, False, {True}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "latitudes, a, unordered, may",
+    [
+        (set(), None, False, {False}),
+        (set(), None, True, {True}),
+        (set(), 0, False, {True}),
+        (set(), 0, True, {True}),
+        ({"nan-comparison"}, None, False, {True, False}),
+        ({"nan-comparison"}, None, True, {True, False}),
+        ({"nan-comparison"}, 0, False, {True}),
+    ],
+)
 def test_a_comparison_with_a_nan_may_hold_where_the_latitude_is(
     latitudes: set[Any], a: int | None, unordered: bool, may: set[bool]
 ) -> None:

@@ -299,11 +299,31 @@ def _clip(data_type: DataType, **attributes: float) -> tuple[Law, OperatorDesc]:
 
 FLOAT_BITS = st.integers(0, 2**32 - 1) | st.sampled_from(
     [
-        0, 1, 0x80000000, 0x80000001, 0x007FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x3F800001, 0x40A00000,
-        0x477FE000, 0x477FEFFF, 0x477FF000, 0xC77FF000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000,
-        0x33000000, 0x33800000, 0x387FC000, 0x4B800001, 0x5F000000,
+        0,
+        1,
+        0x80000000,
+        0x80000001,
+        0x007FFFFF,
+        0x00800000,
+        0x3F800000,
+        0xBF800000,
+        0x3F800001,
+        0x40A00000,
+        0x477FE000,
+        0x477FEFFF,
+        0x477FF000,
+        0xC77FF000,
+        0x7F7FFFFF,
+        0x7F800000,
+        0xFF800000,
+        0x7FC00000,
+        0x33000000,
+        0x33800000,
+        0x387FC000,
+        0x4B800001,
+        0x5F000000,
     ]
-)  # fmt: skip
+)
 
 
 @st.composite

@@ -89,9 +89,15 @@ def test_an_interval_up_to_the_infinities_holds_every_number_and_no_nan(data_typ
         assert not answer.admits(pattern, data_type)
 
 
-@pytest.mark.parametrize("data_type, low, high", [
-    (DataType.INT8, -3, 2), (DataType.UINT8, 0, 3), (DataType.UINT64, 1, 2**63 + 1), (DataType.INT64, -(2**63), -1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data_type, low, high",
+    [
+        (DataType.INT8, -3, 2),
+        (DataType.UINT8, 0, 3),
+        (DataType.UINT64, 1, 2**63 + 1),
+        (DataType.INT64, -(2**63), -1),
+    ],
+)
 def test_an_interval_of_integers_ends_where_it_says(data_type: DataType, low: int, high: int) -> None:
     whole = 1 << 8 * data_type.itemsize
     answer = Acceptable(frozenset(), intervals=frozenset({(low % whole, high % whole)}))

@@ -27,9 +27,18 @@ def type_of(fault: Fault) -> str:
 def judged(name: str, dmlcts: Callable[..., Ran], *more: str) -> Ran:
     fault = FAULTS[name]
     return dmlcts(
-        "run", "-q", "--backend", f"{MODULE}:{name}", "--isolation", "none", "--operator", fault.operator,
-        "--data-type", type_of(fault), *more,
-    )  # fmt: skip
+        "run",
+        "-q",
+        "--backend",
+        f"{MODULE}:{name}",
+        "--isolation",
+        "none",
+        "--operator",
+        fault.operator,
+        "--data-type",
+        type_of(fault),
+        *more,
+    )
 
 
 def heads(ran: Ran) -> list[str]:

@@ -206,8 +206,19 @@ FAULTS: Mapping[str, Fault] = {
 }
 """The faults, by the names of the classes that have them."""
 
-globals().update({
-    name: type(name, (Wrong,), {"__doc__": f"{fault.operator}, {fault.conditions}", "__module__": __name__,
-                                "fault": fault, "operator": f"ELEMENT_WISE_{fault.operator}", "clause": fault.clause})
-    for name, fault in FAULTS.items()
-})  # fmt: skip
+globals().update(
+    {
+        name: type(
+            name,
+            (Wrong,),
+            {
+                "__doc__": f"{fault.operator}, {fault.conditions}",
+                "__module__": __name__,
+                "fault": fault,
+                "operator": f"ELEMENT_WISE_{fault.operator}",
+                "clause": fault.clause,
+            },
+        )
+        for name, fault in FAULTS.items()
+    }
+)

@@ -130,8 +130,14 @@ def test_a_fault_of_several_steps_is_told_as_the_shortest_program(
     for place in range(len(steps)):  # without any one of them nothing is wrong
         fewer = [one for number, one in enumerate(case.steps) if number != place]
         kernels = {one.kernel for one in fewer if one.operator is not None}
-        whole = Case(case.operator, case.values, case.clause, case.layout_clause, "steps",
-                     steps=tuple(one for one in fewer if one.kernel in kernels))  # fmt: skip
+        whole = Case(
+            case.operator,
+            case.values,
+            case.clause,
+            case.layout_clause,
+            "steps",
+            steps=tuple(one for one in fewer if one.kernel in kernels),
+        )
         assert not judge_case(bench(fault()), whole).findings, place
 
 

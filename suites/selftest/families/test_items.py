@@ -28,9 +28,14 @@ ROUNDING = "values/test_rounding.py::rounding[ROUND]"
 def of_round(folder: Path, backend: str = "cpu", **given: Any) -> Settings:
     """The rounding of ROUND on FLOAT16: a dozen tests of one family, and some of others."""
     return Settings.read(
-        backend=backend, operators=["ROUND"], data_types=["FLOAT16"], clauses=["round.*"], isolation="none",
-        results=str(folder / "results"), **given,
-    )  # fmt: skip
+        backend=backend,
+        operators=["ROUND"],
+        data_types=["FLOAT16"],
+        clauses=["round.*"],
+        isolation="none",
+        results=str(folder / "results"),
+        **given,
+    )
 
 
 @pytest.fixture
@@ -52,10 +57,12 @@ def test_a_run_tries_what_the_proof_tries(tmp_path: Path, tried: list[str]) -> N
     run = pytest_run.execute(settings, quiet=True)
     assert run.verdict is Verdict.CONFORMANT
     wanted = [
-        probe.name for probe in probes(settings.tables, settings.seed)
-        if probe.table.short_name == "ROUND" and probe.data_type.name == "FLOAT16"
+        probe.name
+        for probe in probes(settings.tables, settings.seed)
+        if probe.table.short_name == "ROUND"
+        and probe.data_type.name == "FLOAT16"
         and any(map(settings.selects_clause, probe.clauses))
-    ]  # fmt: skip
+    ]
     assert sorted(tried) == sorted(wanted)
     assert len(run.records) < len(tried) / 2
     assert ROUNDING in {record.test for record in run.records}
@@ -132,9 +139,13 @@ def test_a_device_that_is_gone_ends_the_run(tmp_path: Path, monkeypatch: pytest.
 
 def test_tests_that_judge_nothing_are_named_with_their_reason(tmp_path: Path) -> None:
     settings = Settings.read(
-        operators=["CLIP"], data_types=["INT8,FLOAT32"], clauses=["clip.support*"], isolation="none",
-        options=["feature_level=1.0"], results=str(tmp_path / "results"),
-    )  # fmt: skip
+        operators=["CLIP"],
+        data_types=["INT8,FLOAT32"],
+        clauses=["clip.support*"],
+        isolation="none",
+        options=["feature_level=1.0"],
+        results=str(tmp_path / "results"),
+    )
     run = pytest_run.execute(settings, quiet=True)
     (record,) = [one for one in run.records if "::descriptions[" in one.test]
     assert record.outcome is Outcome.PASS, "others of its tests judged something"
@@ -160,8 +171,9 @@ def test_an_implementation_judged_with_n_1_is_in_the_process_of_the_run(
         "import os\nfrom pathlib import Path\nfrom dmlcts.backends.cpu import CpuBackend\n\n\n"
         "class Mine(CpuBackend):\n    def open(self, **options):\n"
         "        with Path('processes.txt').open('a') as file:\n            print(os.getpid(), file=file)\n"
-        "        return super().open(**options)\n", encoding="utf-8",
-    )  # fmt: skip
+        "        return super().open(**options)\n",
+        encoding="utf-8",
+    )
     words = ("--operator", "IS_NAN", "--data-type", "FLOAT16", "--clause", "is-nan.formula", "--isolation", "none")
     seen = []
     for number in "12":
@@ -174,9 +186,7 @@ def test_an_implementation_judged_with_n_1_is_in_the_process_of_the_run(
     assert {record.test for record in read_journal(tmp_path / "results").records}
 
 
-def test_the_record_of_an_item_that_breaks_outside_its_tests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_record_of_an_item_that_breaks_outside_its_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: object) -> ItemRecord:
         raise RuntimeError("no record")
 

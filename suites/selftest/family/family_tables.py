@@ -108,8 +108,10 @@ def values(table: OperatorTable, operator: OperatorDesc, most: int) -> dict[str,
         along = np.arange(len(columns[-1]))
         for last in (along, along + 1):  # equal operands, and neighbours
             shifts = [*[along] * (len(columns) - 1), last]
-            rows = [np.concatenate([row, more % len(column)])
-                    for row, more, column in zip(rows, shifts, columns, strict=True)]  # fmt: skip
+            rows = [
+                np.concatenate([row, more % len(column)])
+                for row, more, column in zip(rows, shifts, columns, strict=True)
+            ]
         corners = np.meshgrid(*(_corners(column) for column in columns), indexing="ij")
         rows = [np.concatenate([row, corner.ravel()]) for row, corner in zip(rows, corners, strict=True)]
     return {name: column[row] for name, column, row in zip(names, columns, rows, strict=True)}

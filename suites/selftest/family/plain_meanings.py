@@ -119,9 +119,7 @@ TWO: dict[str, Meaning] = {
     "LOGICAL_OR": lambda a, b: int(bool(a) or bool(b)),
     "LOGICAL_XOR": lambda a, b: int(bool(a) is not bool(b)),
 }
-DIVISIONS: dict[str, Meaning] = {
-    "DIVIDE": quotient, "MODULUS_TRUNCATE": remainder, "MODULUS_FLOOR": modulus
-}  # fmt: skip
+DIVISIONS: dict[str, Meaning] = {"DIVIDE": quotient, "MODULUS_TRUNCATE": remainder, "MODULUS_FLOOR": modulus}
 """Of two integers and the least one of their type."""
 BITS: dict[str, Meaning] = {
     "BIT_AND": lambda width, a, b: a & b,

@@ -57,37 +57,64 @@ def text(
     """A table's text; ``{prefix}`` in its clauses is filled in."""
     prefix = name.lower().replace("_", "-")
     struct = "\n".join(f"  - {{name: {row.partition(':')[0]}, type: const DML_TENSOR_DESC*}}" for row in tensors)
-    head = HEAD.format(name=name, code=code, struct=struct, tensors="\n".join(f"  {row}" for row in tensors),
-                       types=types, formula=formula, prefix=prefix, latitude=latitude)  # fmt: skip
+    head = HEAD.format(
+        name=name,
+        code=code,
+        struct=struct,
+        tensors="\n".join(f"  {row}" for row in tensors),
+        types=types,
+        formula=formula,
+        prefix=prefix,
+        latitude=latitude,
+    )
     return head + "".join(clause.replace("{prefix}", prefix) for clause in clauses)
 
 
 ADD = text(
-    "PLUS", (*A_B, TO_T), f"T: [{INTEGERS}]", "a + b",
-    SILENT + """\
+    "PLUS",
+    (*A_B, TO_T),
+    f"T: [{INTEGERS}]",
+    "a + b",
+    SILENT
+    + """\
     where: outside(T, a + b)
     behaviours: {wraps: "wrap(T, a + b)", saturates: "saturate(T, a + b)"}
-""", RELATION + """\
+""",
+    RELATION
+    + """\
     holds: PLUS(a, b) == PLUS(b, a)
-""", code=2001, latitude="integer-overflow",
-)  # fmt: skip
+""",
+    code=2001,
+    latitude="integer-overflow",
+)
 SHIFT = text(
-    "SHIFT", (*A_B, TO_T), "T: [UINT64, UINT32, UINT16, UINT8]", "shift_left(a, b)",
-    SILENT + """\
+    "SHIFT",
+    (*A_B, TO_T),
+    "T: [UINT64, UINT32, UINT16, UINT8]",
+    "shift_left(a, b)",
+    SILENT
+    + """\
     where: b >= width(T)
     behaviours:
       gives 0: "0"
       counts modulo the width: wrap(T, shift_left(a, modulus_floor(b, width(T))))
       counts modulo 32: wrap(T, shift_left(a, bit_and(b, 31)))
-""", RELATION + """\
+""",
+    RELATION
+    + """\
     where: b < width(T)
     holds: SHIFT(a, b) == PLUS(SHIFT(a, b), SHIFT(a, b) - SHIFT(a, b))
     data_types: [UINT8]
-""".replace("SHIFT(a, b) - SHIFT(a, b)", "wrap(T, SHIFT(a, b) - SHIFT(a, b))"), code=2002,
-)  # fmt: skip
+""".replace("SHIFT(a, b) - SHIFT(a, b)", "wrap(T, SHIFT(a, b) - SHIFT(a, b))"),
+    code=2002,
+)
 MEAN = text(
-    "HALF", (*A_B, TO_T), "T: [INT32, UINT32, INT8, UINT8]", "(a + b) / 2",
-    SILENT + """\
+    "HALF",
+    (*A_B, TO_T),
+    "T: [INT32, UINT32, INT8, UINT8]",
+    "(a + b) / 2",
+    SILENT
+    + """\
     where: outside(T, a + b) or modulus_floor(a + b, 2) != 0
     behaviours:
       truncated: (a + b) / 2
@@ -95,33 +122,50 @@ MEAN = text(
       truncated after wrapping: wrap(T, a + b) / 2
     accepted: [truncated, floored, truncated after wrapping]
     strict: [truncated, floored]
-""", code=2003,
-)  # fmt: skip
+""",
+    code=2003,
+)
 SIGN = text(
-    "SIGN_OF", (*ONE, TO_T), "T: [FLOAT32, FLOAT16, INT8]", "cast(T, 1 if x > 0 else -1 if x < 0 else 0)",
-    SILENT + """\
+    "SIGN_OF",
+    (*ONE, TO_T),
+    "T: [FLOAT32, FLOAT16, INT8]",
+    "cast(T, 1 if x > 0 else -1 if x < 0 else 0)",
+    SILENT
+    + """\
     data_types: floating
     where: is_nan(x)
     behaviours: {gives 0: "0", gives NaN: x}
     accepted: [gives 0, gives NaN]
     strict: [gives 0]
-""", code=2004, latitude="zero-sign",
-)  # fmt: skip
+""",
+    code=2004,
+    latitude="zero-sign",
+)
 MAX = text(
-    "LARGER", (*A_B, TO_T), "T: [FLOAT32, FLOAT16, INT8]", "max(a, b)",
-    SILENT + """\
+    "LARGER",
+    (*A_B, TO_T),
+    "T: [FLOAT32, FLOAT16, INT8]",
+    "max(a, b)",
+    SILENT
+    + """\
     data_types: floating
     where: is_nan(a) != is_nan(b)
     behaviours: {gives NaN: a + b, gives the other operand: b if is_nan(a) else a}
-""".replace("is_nan(a) != is_nan(b)", "(is_nan(a) or is_nan(b)) and not (is_nan(a) and is_nan(b))"), code=2005,
+""".replace("is_nan(a) != is_nan(b)", "(is_nan(a) or is_nan(b)) and not (is_nan(a) and is_nan(b))"),
+    code=2005,
     latitude='"nan", zero-sign',
-)  # fmt: skip
+)
 LESS = text(
-    "BELOW", (*A_B, TO_U), "T: [FLOAT32, INT64, UINT64], U: [UINT32, UINT8]", "cast(U, a < b)",
-    RELATION + """\
+    "BELOW",
+    (*A_B, TO_U),
+    "T: [FLOAT32, INT64, UINT64], U: [UINT32, UINT8]",
+    "cast(U, a < b)",
+    RELATION
+    + """\
     holds: not (BELOW(a, b) == 1 and BELOW(b, a) == 1)
-""", code=2006,
-)  # fmt: skip
+""",
+    code=2006,
+)
 ALL = {"plus": ADD, "shift": SHIFT, "half": MEAN, "sign_of": SIGN, "larger": MAX, "below": LESS}
 
 

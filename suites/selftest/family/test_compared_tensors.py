@@ -25,8 +25,13 @@ def test_what_a_constraint_names_is_compared(table: OperatorTable, word: str) ->
     whole = max(signatures(table), key=lambda one: len(one.present))
     subject = Subject(table, whole, FeatureLevel("6.4"), 0, profile=QUICK)
     kept = [group for group in table.constraints if word != "DataType" or not group.counting]
-    named = {name for group in kept if word in group.same and len(group.tensors) > 1
-             for name in group.tensors if name in subject.types}  # fmt: skip
+    named = {
+        name
+        for group in kept
+        if word in group.same and len(group.tensors) > 1
+        for name in group.tensors
+        if name in subject.types
+    }
     single = {name for name, row in table.tensors.items() if row.elements is not None}
     assert set(compared(subject, word)) == (named - single if word == "Sizes" else named)
 
@@ -43,10 +48,17 @@ def test_a_zero_point_stays_one_element_when_it_is_odd() -> None:
     assert differing == {"AZeroPointTensor"}
 
 
-@pytest.mark.parametrize("data_type, scale, refused", [
-    ("FLOAT32", "FLOAT32", False), ("FLOAT16", "FLOAT16", False), ("INT32", "FLOAT32", False),
-    ("FLOAT32", "FLOAT16", True), ("FLOAT16", "FLOAT32", True), ("INT32", "FLOAT16", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data_type, scale, refused",
+    [
+        ("FLOAT32", "FLOAT32", False),
+        ("FLOAT16", "FLOAT16", False),
+        ("INT32", "FLOAT32", False),
+        ("FLOAT32", "FLOAT16", True),
+        ("FLOAT16", "FLOAT32", True),
+        ("INT32", "FLOAT16", True),
+    ],
+)
 def test_a_scale_is_of_the_input_s_type_and_of_float32_for_int32(data_type: str, scale: str, refused: bool) -> None:
     types = {"InputTensor": data_type, "ScaleTensor": scale, "ZeroPointTensor": "INT8", "OutputTensor": "INT8"}
     tensors = {name: TensorDesc(DataType[one], (1, 2)) for name, one in types.items()}

@@ -32,12 +32,46 @@ from dmlcts.suites.selftest.family.plain_meanings import BITS, DIVISIONS, ONE, T
 from dmlcts.suites.selftest.looped_cases import looped
 
 EXACT = {
-    "IDENTITY", "ABS", "NEGATE", "SIGN", "CEIL", "FLOOR", "CLIP1", "MAX", "MIN", "ADD", "SUBTRACT", "MULTIPLY",
-    "DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR", "MEAN", "DIFFERENCE_SQUARE", "LOGICAL_EQUALS",
-    "LOGICAL_GREATER_THAN", "LOGICAL_LESS_THAN", "LOGICAL_GREATER_THAN_OR_EQUAL", "LOGICAL_LESS_THAN_OR_EQUAL",
-    "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "LOGICAL_NOT", "IS_NAN", "IS_INFINITY", "BIT_AND", "BIT_OR",
-    "BIT_XOR", "BIT_NOT", "BIT_COUNT", "BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT", "IF", "CLIP_GRAD", "CLIP_GRAD1", "POW",
-}  # fmt: skip
+    "IDENTITY",
+    "ABS",
+    "NEGATE",
+    "SIGN",
+    "CEIL",
+    "FLOOR",
+    "CLIP1",
+    "MAX",
+    "MIN",
+    "ADD",
+    "SUBTRACT",
+    "MULTIPLY",
+    "DIVIDE",
+    "MODULUS_TRUNCATE",
+    "MODULUS_FLOOR",
+    "MEAN",
+    "DIFFERENCE_SQUARE",
+    "LOGICAL_EQUALS",
+    "LOGICAL_GREATER_THAN",
+    "LOGICAL_LESS_THAN",
+    "LOGICAL_GREATER_THAN_OR_EQUAL",
+    "LOGICAL_LESS_THAN_OR_EQUAL",
+    "LOGICAL_AND",
+    "LOGICAL_OR",
+    "LOGICAL_XOR",
+    "LOGICAL_NOT",
+    "IS_NAN",
+    "IS_INFINITY",
+    "BIT_AND",
+    "BIT_OR",
+    "BIT_XOR",
+    "BIT_NOT",
+    "BIT_COUNT",
+    "BIT_SHIFT_LEFT",
+    "BIT_SHIFT_RIGHT",
+    "IF",
+    "CLIP_GRAD",
+    "CLIP_GRAD1",
+    "POW",
+}
 Described = dict[str, tuple[OperatorTable, OperatorDesc]]
 MOST = 300
 STATED = 600
@@ -77,15 +111,24 @@ def test_both_oracles_agree(table: OperatorTable, operator: OperatorDesc, strict
     given = values(table, operator, MOST)
     both = zip(
         rows(given), exactly(table, operator, given, strict), vectorised(table, operator, given, strict), strict=True
-    )  # fmt: skip
+    )
     for row, one, other in both:
         assert one.any_value == other.any_value, row
         if not one.any_value:
             assert (one.patterns, one.any_nan, one.intervals) == (other.patterns, other.any_nan, other.intervals), row
 
 
-BOUNDS = [(1.5, 2.5), (-0.5, 0.5), (65519.0, 65520.0), (-1e30, 1e30), (float("nan"), 3.0), (-2.0, float("nan")),
-          (float("-inf"), float("inf")), (3.0, -2.0), (2049.0, 1e-7)]  # fmt: skip
+BOUNDS = [
+    (1.5, 2.5),
+    (-0.5, 0.5),
+    (65519.0, 65520.0),
+    (-1e30, 1e30),
+    (float("nan"), 3.0),
+    (-2.0, float("nan")),
+    (float("-inf"), float("inf")),
+    (3.0, -2.0),
+    (2049.0, 1e-7),
+]
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
@@ -112,8 +155,11 @@ def meant(table: OperatorTable, operator: OperatorDesc, row: Mapping[str, np.nda
     if name in BITS:
         return BITS[name](8 * first.itemsize, *(int(one.view(f"u{one.dtype.itemsize}")) for one in row.values()))
     given = [one if one.dtype.kind == "f" else int(one) for one in row.values()]
-    numbers = [value.value if isinstance(value, ScalarUnion) else value for value in operator.attributes.values()
-               if isinstance(value, (ScalarUnion, np.float32))]  # fmt: skip
+    numbers = [
+        value.value if isinstance(value, ScalarUnion) else value
+        for value in operator.attributes.values()
+        if isinstance(value, (ScalarUnion, np.float32))
+    ]
     bounds = [first.numpy.type(one) if first.is_floating else int(one) for one in numbers]
     match name:
         case "IS_INFINITY":
@@ -281,16 +327,22 @@ def test_relations_hold_of_what_is_right_and_not_of_what_is_wrong(table: Operato
 
 # examples --------------------------------------------------------------------------------------------
 
-EXAMPLES = [pytest.param(table, example, id=f"{table.short_name}-{place}")
-            for table in exact_tables() for place, example in enumerate(table.examples)]  # fmt: skip
+EXAMPLES = [
+    pytest.param(table, example, id=f"{table.short_name}-{place}")
+    for table in exact_tables()
+    for place, example in enumerate(table.examples)
+]
 
 
 @pytest.mark.parametrize(("table", "example"), EXAMPLES)
 def test_published_vectors_are_right(table: OperatorTable, example: Any) -> None:
     wanted = {variable: DataType[name] for variable, name in example.types.items()}
     for described, operator in every_description():
-        types = {table.tensors[name].type: tensor.data_type for name, tensor in operator.tensors.items()
-                 if described is table}  # fmt: skip
+        types = {
+            table.tensors[name].type: tensor.data_type
+            for name, tensor in operator.tensors.items()
+            if described is table
+        }
         if described is not table or any(types[variable] is not data_type for variable, data_type in wanted.items()):
             continue
         given = {

@@ -16,11 +16,19 @@ INT8, UINT8, INT32, INT64, UINT64 = (DataType[name] for name in ("INT8", "UINT8"
 F16, F32 = DataType.FLOAT16, DataType.FLOAT32
 
 
-@pytest.mark.parametrize("given, kind", [
-    ([INT8, INT8], INT8), ([INT8, UINT8], "whole"), ([INT8, "whole"], "whole"), ([INT8, "constant"], INT8),
-    (["constant", "constant"], "constant"), ([], "constant"), ([F32, "constant", F32], F32),
-    (["truth", "truth"], "truth"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given, kind",
+    [
+        ([INT8, INT8], INT8),
+        ([INT8, UINT8], "whole"),
+        ([INT8, "whole"], "whole"),
+        ([INT8, "constant"], INT8),
+        (["constant", "constant"], "constant"),
+        ([], "constant"),
+        ([F32, "constant", F32], F32),
+        (["truth", "truth"], "truth"),
+    ],
+)
 def test_operands_meet_in_their_type_or_as_exact_integers(given: list[Any], kind: Any) -> None:
     assert joined(given, "a sum") == kind
 
@@ -31,11 +39,20 @@ def test_floating_point_numbers_meet_nothing_else(given: list[Any], said: str) -
         joined(given, "a sum")
 
 
-@pytest.mark.parametrize("text, a, b, wanted", [
-    ("bit_not(a)", 5, 0, -6), ("bit_not(a)", -1, 0, 0), ("bit_and(a, b)", 12, 10, 8), ("bit_or(a, b)", 12, 10, 14),
-    ("bit_xor(a, b)", 12, 10, 6), ("a + b", 127, 1, 128), ("a * b", -128, -128, 16384), ("-a", -128, 0, 128),
-    ("bit_not(a) + b", -128, 127, 254),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, a, b, wanted",
+    [
+        ("bit_not(a)", 5, 0, -6),
+        ("bit_not(a)", -1, 0, 0),
+        ("bit_and(a, b)", 12, 10, 8),
+        ("bit_or(a, b)", 12, 10, 14),
+        ("bit_xor(a, b)", 12, 10, 6),
+        ("a + b", 127, 1, 128),
+        ("a * b", -128, -128, 16384),
+        ("-a", -128, 0, 128),
+        ("bit_not(a) + b", -128, 127, 254),
+    ],
+)
 @pytest.mark.parametrize("kind", [INT8, INT32, INT64])
 def test_integers_have_no_limits_in_a_statement(text: str, a: int, b: int, wanted: int, kind: DataType) -> None:
     bits = 8 * kind.itemsize
@@ -48,12 +65,23 @@ def test_integers_have_no_limits_in_a_statement(text: str, a: int, b: int, wante
     assert not np.any(found.undefined)
 
 
-@pytest.mark.parametrize("text, a, target, wanted", [
-    ("cast(U, a)", 300, UINT8, 44), ("cast(U, a)", -1, UINT8, 255), ("cast(U, a)", 200, INT8, -56),
-    ("cast(U, a)", -1, UINT64, 2**64 - 1), ("cast(U, a)", 7, INT64, 7), ("cast(U, a == 7)", 7, UINT8, 1),
-    ("cast(U, a == 7)", 8, F32, 0), ("wrap(U, a * a * a)", -3, UINT64, 2**64 - 27), ("wrap(U, a * a)", 300, UINT8, 144),
-    ("wrap(U, -1)", 0, UINT8, 255), ("saturate(U, a * a)", 300, UINT8, 255), ("saturate(U, -a)", 300, INT8, -128),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, a, target, wanted",
+    [
+        ("cast(U, a)", 300, UINT8, 44),
+        ("cast(U, a)", -1, UINT8, 255),
+        ("cast(U, a)", 200, INT8, -56),
+        ("cast(U, a)", -1, UINT64, 2**64 - 1),
+        ("cast(U, a)", 7, INT64, 7),
+        ("cast(U, a == 7)", 7, UINT8, 1),
+        ("cast(U, a == 7)", 8, F32, 0),
+        ("wrap(U, a * a * a)", -3, UINT64, 2**64 - 27),
+        ("wrap(U, a * a)", 300, UINT8, 144),
+        ("wrap(U, -1)", 0, UINT8, 255),
+        ("saturate(U, a * a)", 300, UINT8, 255),
+        ("saturate(U, -a)", 300, INT8, -128),
+    ],
+)
 def test_integers_are_stored_in_a_type(text: str, a: int, target: DataType, wanted: int) -> None:
     """Casts wrap; truth values become 1 and 0, of any type."""
     expression, types = parse(text, {"a"}, types={"U"}, operators={}), {"U": target}
@@ -65,10 +93,20 @@ def test_integers_are_stored_in_a_type(text: str, a: int, target: DataType, want
     assert exactly.pattern(found, target) == np.array([wanted], target.numpy).view(target.bits_dtype)[0]
 
 
-@pytest.mark.parametrize("text, wanted", [
-    ("1 / 4", 0.25), ("3 / 2", 1.5), ("-(1 / 4)", -0.25), ("1 / 0", None), ("0 / 0", None), ("(1 / 0) / 2", None),
-    ("2 / (1 / 0)", None), ("1 + 2", 3.0), ("1 + 1 / 4", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        ("1 / 4", 0.25),
+        ("3 / 2", 1.5),
+        ("-(1 / 4)", -0.25),
+        ("1 / 0", None),
+        ("0 / 0", None),
+        ("(1 / 0) / 2", None),
+        ("2 / (1 / 0)", None),
+        ("1 + 2", 3.0),
+        ("1 + 1 / 4", None),
+    ],
+)
 def test_numbers_of_the_statement_are_divided_as_they_are_and_added_as_integers(
     text: str, wanted: float | None
 ) -> None:
@@ -84,19 +122,31 @@ def test_numbers_of_the_statement_are_divided_as_they_are_and_added_as_integers(
     assert exactly.evaluate(expression, {}, {}).content == wanted
 
 
-@pytest.mark.parametrize("text, target, said", [
-    ("cast(U, x)", INT8, "not cast FLOAT32 to INT8"), ("cast(U, n + n)", F32, "not cast an integer to FLOAT32"),
-    ("cast(U, n)", F16, "not cast INT32 to FLOAT16"), ("cast(U, x)", F16, "not cast FLOAT32 to FLOAT16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, target, said",
+    [
+        ("cast(U, x)", INT8, "not cast FLOAT32 to INT8"),
+        ("cast(U, n + n)", F32, "not cast an integer to FLOAT32"),
+        ("cast(U, n)", F16, "not cast INT32 to FLOAT16"),
+        ("cast(U, x)", F16, "not cast FLOAT32 to FLOAT16"),
+    ],
+)
 def test_a_statement_does_not_cast_to_or_from_floating_point(text: str, target: DataType, said: str) -> None:
     names = Names({"x": F32, "n": INT32}, {"U": target}, {})
     with pytest.raises(FormulaError, match=said):
         kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names)
 
 
-@pytest.mark.parametrize("text, target", [
-    ("cast(U, x)", F32), ("cast(U, x > 0)", F16), ("cast(U, n)", INT8), ("cast(U, n + n)", INT64), ("cast(U, 1)", F16),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, target",
+    [
+        ("cast(U, x)", F32),
+        ("cast(U, x > 0)", F16),
+        ("cast(U, n)", INT8),
+        ("cast(U, n + n)", INT64),
+        ("cast(U, 1)", F16),
+    ],
+)
 def test_a_statement_casts_integers_numbers_and_truth_values(text: str, target: DataType) -> None:
     names = Names({"x": F32, "n": INT32}, {"U": target}, {})
     assert kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names) is target
@@ -109,8 +159,10 @@ def test_integers_of_different_kinds_are_compared_exactly(text: str, one: DataTy
     expression = parse(text, {"a", "b"})
     numbers = [0, 1, 2, -1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 18014398509481985, 255]
     pairs = [(a % (1 << 8 * one.itemsize), b % (1 << 8 * other.itemsize)) for a in numbers for b in numbers]
-    columns = {name: np.array([pair[place] for pair in pairs], kind.bits_dtype)
-               for place, (name, kind) in enumerate((("a", one), ("b", other)))}
+    columns = {
+        name: np.array([pair[place] for pair in pairs], kind.bits_dtype)
+        for place, (name, kind) in enumerate((("a", one), ("b", other)))
+    }
     kinds = {"a": one, "b": other}
     arrays = {name: in_arrays.of_elements(column, kinds[name]) for name, column in columns.items()}
     found = in_arrays.held(in_arrays.evaluate(expression, arrays, {}), len(pairs))

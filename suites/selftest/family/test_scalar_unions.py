@@ -79,8 +79,11 @@ def test_bits_beyond_the_width_are_refused() -> None:
 def clip_like(
     min_type: str = "INT64", a: DataType = DataType.INT64, b: DataType = DataType.UINT8, rank: int = 4, b_rank: int = 4
 ) -> OperatorDesc:
-    tensors = {"ATensor": TensorDesc(a, (1,) * rank), "BTensor": TensorDesc(b, (1,) * b_rank),
-               "OutputTensor": TensorDesc(a, (1,) * rank)}  # fmt: skip
+    tensors = {
+        "ATensor": TensorDesc(a, (1,) * rank),
+        "BTensor": TensorDesc(b, (1,) * b_rank),
+        "OutputTensor": TensorDesc(a, (1,) * rank),
+    }
     union = ScalarUnion.of(DataType[min_type], 3)
     return OperatorDesc("ELEMENT_WISE_CLIP_LIKE", tensors, {"MinMaxDataType": min_type, "Min": union})
 

@@ -180,8 +180,13 @@ def right(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     raise AssertionError(one)
 
 
-RELATIONS = [("PLUS", {"T": INT8}), ("PLUS", {"T": UINT64}), ("SHIFT", {"T": UINT8}),
-             ("BELOW", {"T": INT64, "U": UINT8}), ("BELOW", {"T": F32, "U": UINT32})]  # fmt: skip
+RELATIONS = [
+    ("PLUS", {"T": INT8}),
+    ("PLUS", {"T": UINT64}),
+    ("SHIFT", {"T": UINT8}),
+    ("BELOW", {"T": INT64, "U": UINT8}),
+    ("BELOW", {"T": F32, "U": UINT32}),
+]
 
 
 @pytest.mark.parametrize(("name", "types"), RELATIONS)
@@ -245,45 +250,89 @@ BROKEN = {
     "an unknown type": ("plus", ADD, "outside(T, a + b)", "outside(S, a + b)", "undefined type 'S'"),
     "outside used as a number": ("plus", ADD, "outside(T, a + b)", "outside(T)", "outside is not used so"),
     "an operator in a silent point": (
-        "plus", ADD, "outside(T, a + b)", "PLUS(a, b) == 0", "undefined function 'PLUS'",
+        "plus",
+        ADD,
+        "outside(T, a + b)",
+        "PLUS(a, b) == 0",
+        "undefined function 'PLUS'",
     ),
     "required": ("plus", ADD, "unspecified\n    subject: special", "required\n    subject: special", "is required"),
     "implied, with behaviours": (
-        "plus", ADD, "unspecified\n    subject: special", "implied\n    subject: special", "its behaviours would name",
+        "plus",
+        ADD,
+        "unspecified\n    subject: special",
+        "implied\n    subject: special",
+        "its behaviours would name",
     ),
     "an unknown behaviour accepted": (
-        "half", MEAN, "accepted: [truncated,", "accepted: [rounded,", "'rounded' is none",
+        "half",
+        MEAN,
+        "accepted: [truncated,",
+        "accepted: [rounded,",
+        "'rounded' is none",
     ),
     "strict beyond what is accepted": ("half", MEAN, "strict: [truncated,", "strict: [up,", "'up' is none"),
     "behaviours elsewhere": ("half", MEAN, "check: silent", "check: monotone", "has `where`, which 'monotone'"),
     "integers of floating-point numbers": (
-        "sign_of", SIGN, "is_nan(x)", "outside(T, x)", "outside is about integers, and is given FLOAT32",
+        "sign_of",
+        SIGN,
+        "is_nan(x)",
+        "outside(T, x)",
+        "outside is about integers, and is given FLOAT32",
     ),
     "bits of floating-point numbers": (
-        "sign_of", SIGN, "is_nan(x)", "bit_and(x, 1) == 1", "bit_and has no meaning on FLOAT32",
+        "sign_of",
+        SIGN,
+        "is_nan(x)",
+        "bit_and(x, 1) == 1",
+        "bit_and has no meaning on FLOAT32",
     ),
     "a relation with an unknown operator": (
-        "plus", ADD, "== PLUS(b, a)", "== MINUS(b, a)", "undefined function 'MINUS'",
+        "plus",
+        ADD,
+        "== PLUS(b, a)",
+        "== MINUS(b, a)",
+        "undefined function 'MINUS'",
     ),
     "a relation with too few inputs": ("plus", ADD, "== PLUS(b, a)", "== PLUS(b)", "PLUS has 2 inputs, and is given 1"),
     "a relation of types that are not there": (
-        "shift", SHIFT, "data_types: [UINT8]", "data_types: all", None,
+        "shift",
+        SHIFT,
+        "data_types: [UINT8]",
+        "data_types: all",
+        None,
     ),
     "a relation of values without a type": (
-        "shift", SHIFT, "wrap(T, SHIFT(a, b) - SHIFT(a, b))", "SHIFT(a, b) - SHIFT(a, b)", "a value of no type",
+        "shift",
+        SHIFT,
+        "wrap(T, SHIFT(a, b) - SHIFT(a, b))",
+        "SHIFT(a, b) - SHIFT(a, b)",
+        "a value of no type",
     ),
     "a relation that says nothing": (
-        "below", LESS, "    holds: not (BELOW(a, b) == 1 and BELOW(b, a) == 1)\n", "", "says nothing",
+        "below",
+        LESS,
+        "    holds: not (BELOW(a, b) == 1 and BELOW(b, a) == 1)\n",
+        "",
+        "says nothing",
     ),
     "a relation that is a number": ("plus", ADD, "PLUS(a, b) == PLUS(b, a)", "PLUS(a, b)", "the statement is a number"),
     "a relation with an operator that lists other types": (
-        "shift", SHIFT, "PLUS(SHIFT(a, b)", "HALF(SHIFT(a, b)", None,
+        "shift",
+        SHIFT,
+        "PLUS(SHIFT(a, b)",
+        "HALF(SHIFT(a, b)",
+        None,
     ),
     "a relation on types that an operator lacks": (
-        "plus", ADD, "== PLUS(b, a)", "== SHIFT(b, a)", "SHIFT is not there on INT64",
+        "plus",
+        ADD,
+        "== PLUS(b, a)",
+        "== SHIFT(b, a)",
+        "SHIFT is not there on INT64",
     ),
     "an unspecified relation": ("plus", ADD, "obligation: implied", "obligation: unspecified", "nothing could fail it"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.sampled(4)
@@ -302,7 +351,9 @@ def test_broken_statements_are_refused(case: tuple[str, str, str, str, str | Non
 
 def test_statements_are_evaluated_on_every_signature_of_their_types() -> None:
     tables = stated_tables()
-    assert {len(silent_points(tables.operator("SIGN_OF"), without_attributes(tables, "SIGN_OF", T=data_type)))
-            for data_type in (F32, DataType.FLOAT16)} == {1}  # fmt: skip
+    assert {
+        len(silent_points(tables.operator("SIGN_OF"), without_attributes(tables, "SIGN_OF", T=data_type)))
+        for data_type in (F32, DataType.FLOAT16)
+    } == {1}
     assert silent_points(tables.operator("SIGN_OF"), without_attributes(tables, "SIGN_OF", T=INT8)) == ()
     assert len(signatures(tables.operator("SIGN_OF"))) == 3

@@ -40,14 +40,17 @@ def vector(name: str, types: Mapping[str, DataType], values: Mapping[str, float]
     return Vector(f"ELEMENT_WISE_{name}", inputs, np.zeros(1, types["OutputTensor"].numpy), attributes)
 
 
-@pytest.mark.parametrize("name, x, scale, bias, result, separate", [
-    ("FLOOR", 16777215.0, 1.0, 2.0**-2, 16777215.0, 16777215.0),
-    ("FLOOR", 3.0, 1.0, -(2.0**-30), 2.0, 3.0),  # 2.9999999991 is 3 in FLOAT32
-    ("CEIL", 3.0, 1.0, 2.0**-30, 4.0, 3.0),
-    ("LOG", 3.4028235e38, 2.0, 0.0, 89.415985, np.inf),  # twice the largest number
-    ("SQRT", 3.4028235e38, 4.0, 0.0, 3.6893487e19, np.inf),
-    ("EXP", 88.0, 1.0, 2.0**-40, 1.6516363e38, 1.6516363e38),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, x, scale, bias, result, separate",
+    [
+        ("FLOOR", 16777215.0, 1.0, 2.0**-2, 16777215.0, 16777215.0),
+        ("FLOOR", 3.0, 1.0, -(2.0**-30), 2.0, 3.0),  # 2.9999999991 is 3 in FLOAT32
+        ("CEIL", 3.0, 1.0, 2.0**-30, 4.0, 3.0),
+        ("LOG", 3.4028235e38, 2.0, 0.0, 89.415985, np.inf),  # twice the largest number
+        ("SQRT", 3.4028235e38, 4.0, 0.0, 3.6893487e19, np.inf),
+        ("EXP", 88.0, 1.0, 2.0**-40, 1.6516363e38, 1.6516363e38),
+    ],
+)
 def test_what_float64_gives_of_a_scale_bias_may_go_into_the_operator_as_it_is(
     name: str, x: float, scale: float, bias: float, result: float, separate: float
 ) -> None:
@@ -64,9 +67,14 @@ def test_what_float64_gives_of_a_scale_bias_may_go_into_the_operator_as_it_is(
     assert contracted == (result == separate)
 
 
-@pytest.mark.parametrize("name, a, b, in_steps", [
-    ("MODULUS_FLOOR", 1.0, 0.1, 0.0), ("MODULUS_TRUNCATE", 1.0, 0.1, 0.0), ("MODULUS_TRUNCATE", -1.0, 0.1, 0.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, a, b, in_steps",
+    [
+        ("MODULUS_FLOOR", 1.0, 0.1, 0.0),
+        ("MODULUS_TRUNCATE", 1.0, 0.1, 0.0),
+        ("MODULUS_TRUNCATE", -1.0, 0.1, 0.0),
+    ],
+)
 def test_a_modulus_of_a_type_without_a_rule_may_be_computed_in_the_page_s_steps(
     name: str, a: float, b: float, in_steps: float
 ) -> None:
@@ -80,18 +88,25 @@ def test_a_modulus_of_a_type_without_a_rule_may_be_computed_in_the_page_s_steps(
     assert not admitted(without(TABLES, name, permitted_formulas=()), one, in_steps, strict=False)
 
 
-@pytest.mark.parametrize("kind, x, zero_point, outputs", [
-    (DataType.INT32, 2**31 - 1, -1, {2.0**31: True, -(2.0**31): True, 0.0: False}),
-    (DataType.INT32, -(2**31), 256, {-(2.0**31) - 256: True, -(2.0**31): True, 2.0**31 - 256: True, 0.0: False}),
-    (DataType.UINT32, 0, 512, {-512.0: True, 0.0: True, 2.0**32 - 512: True, 2.0**31: False}),
-    (DataType.UINT8, 0, 5, {-5.0: True, 0.0: False, 251.0: False}),
-    (DataType.INT16, -32768, 8, {-32776.0: True, -32768.0: False, 32760.0: False}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, x, zero_point, outputs",
+    [
+        (DataType.INT32, 2**31 - 1, -1, {2.0**31: True, -(2.0**31): True, 0.0: False}),
+        (DataType.INT32, -(2**31), 256, {-(2.0**31) - 256: True, -(2.0**31): True, 2.0**31 - 256: True, 0.0: False}),
+        (DataType.UINT32, 0, 512, {-512.0: True, 0.0: True, 2.0**32 - 512: True, 2.0**31: False}),
+        (DataType.UINT8, 0, 5, {-5.0: True, 0.0: False, 251.0: False}),
+        (DataType.INT16, -32768, 8, {-32776.0: True, -32768.0: False, 32760.0: False}),
+    ],
+)
 def test_differences_of_32_bit_integers_may_saturate_where_others_are_exact(
     kind: DataType, x: int, zero_point: int, outputs: dict[float, bool]
 ) -> None:
-    types = {"InputTensor": kind, "ZeroPointTensor": kind, "ScaleTensor": DataType.FLOAT32,
-             "OutputTensor": DataType.FLOAT32}  # fmt: skip
+    types = {
+        "InputTensor": kind,
+        "ZeroPointTensor": kind,
+        "ScaleTensor": DataType.FLOAT32,
+        "OutputTensor": DataType.FLOAT32,
+    }
     one = vector("DEQUANTIZE_LINEAR", types, {"InputTensor": x, "ScaleTensor": 1.0, "ZeroPointTensor": zero_point})
     for output, right in outputs.items():
         assert admitted(TABLES, one, output, strict=False) is right, output

@@ -27,8 +27,6 @@ def _names(seed, results):
     return {"x": values[0], "y": values[1], "t": values[2] * results, "ulp": np.abs(values[2]) * 2.0**-23}
 
 
-
-
 TEXTS = ["x + y", "abs(t) * 2 + 2 * ulp", "exp(x) * t + exp(x)", "(t if x > 0 else y) + 2 * ulp", "ulp", "t", "3"]
 
 

@@ -230,10 +230,30 @@ def test_what_is_refused_at_its_place(text: str, offset: int, cause: str, mend: 
 
 @looped(
     "text",
-    ["", " \n ", "x +", "x y", "x = 1", "import os", "max(x, yield x)", "1 + 012", "1x", "x $ x", "x\0", "x + \ud800",
-     "(" * 2000, "'x", "x; x", "x if x", "max(x", "x)", "max(x=1, x)", "\ufeffx"],
+    [
+        "",
+        " \n ",
+        "x +",
+        "x y",
+        "x = 1",
+        "import os",
+        "max(x, yield x)",
+        "1 + 012",
+        "1x",
+        "x $ x",
+        "x\0",
+        "x + \ud800",
+        "(" * 2000,
+        "'x",
+        "x; x",
+        "x if x",
+        "max(x",
+        "x)",
+        "max(x=1, x)",
+        "\ufeffx",
+    ],
     ids=range(20),
-)  # fmt: skip
+)
 def test_what_python_cannot_parse_is_refused(text: str) -> None:
     error = refusal(text)
     assert error.cause.startswith(UNPARSED)
@@ -276,11 +296,68 @@ def test_an_operator_without_enumerations_has_no_choice() -> None:
 
 
 PIECES = st.sampled_from(
-    ["x", "Min", "Mode", "UP", "y", "ä", "\N{SNOWMAN}", "1", "0.5", "1e9", "0x", "(", ")", "[", "]", "{", "}", ",", ".",
-     ":", ":=", "=", "==", "<", "+", "-", "*", "**", "/", "~", "@", "not ", " if ", " else ", " for ", " in ", "*x",
-     "lambda ", "max(", "abs(", "'", '"', "f'", "b'", "\\", "#", " ", "\n", "\t", "\0", "\f", "\u2028", "\ud800", "...",
-     "await ", "yield ", "None", "1_", "1if "]
-)  # fmt: skip
+    [
+        "x",
+        "Min",
+        "Mode",
+        "UP",
+        "y",
+        "ä",
+        "\N{SNOWMAN}",
+        "1",
+        "0.5",
+        "1e9",
+        "0x",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ".",
+        ":",
+        ":=",
+        "=",
+        "==",
+        "<",
+        "+",
+        "-",
+        "*",
+        "**",
+        "/",
+        "~",
+        "@",
+        "not ",
+        " if ",
+        " else ",
+        " for ",
+        " in ",
+        "*x",
+        "lambda ",
+        "max(",
+        "abs(",
+        "'",
+        '"',
+        "f'",
+        "b'",
+        "\\",
+        "#",
+        " ",
+        "\n",
+        "\t",
+        "\0",
+        "\f",
+        "\u2028",
+        "\ud800",
+        "...",
+        "await ",
+        "yield ",
+        "None",
+        "1_",
+        "1if ",
+    ]
+)
 
 
 def assert_clear(error: FormulaError, text: str) -> None:

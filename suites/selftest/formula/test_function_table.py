@@ -75,9 +75,11 @@ def test_kept_are_those_that_give_every_integer_itself() -> None:
     limits = np.iinfo(np.int8)
     for function in FUNCTIONS.values():
         meaning = function.exact.integers
-        itself = len(function.takes) == 1 and meaning is not None and all(
-            meaning(IntegerRange.of(DataType.INT8), one) == one for one in range(limits.min, limits.max + 1)
-        )  # fmt: skip
+        itself = (
+            len(function.takes) == 1
+            and meaning is not None
+            and all(meaning(IntegerRange.of(DataType.INT8), one) == one for one in range(limits.min, limits.max + 1))
+        )
         assert function.arrays.kept is itself, function.name
 
 
@@ -95,8 +97,20 @@ def test_the_function_of_the_quick_comparison_gives_what_is_acceptable() -> None
             whole = given.astype(np.int8)
             assert np.array_equal(arrays.ufunc(*whole), arrays.integers(*whole)), function.name
         seen.add(function.name)
-    assert seen == {"min", "max", "abs", "neg", "floor", "ceil", "trunc", "round_half_even", "add", "subtract",
-                    "difference", "multiply"}  # fmt: skip
+    assert seen == {
+        "min",
+        "max",
+        "abs",
+        "neg",
+        "floor",
+        "ceil",
+        "trunc",
+        "round_half_even",
+        "add",
+        "subtract",
+        "difference",
+        "multiply",
+    }
 
 
 def test_reals_of_arrays_are_the_exact_ones_as_float64_rounds_them() -> None:

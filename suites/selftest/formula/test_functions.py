@@ -102,12 +102,16 @@ def test_on_floating_point_numbers(function: Function, data_type: DataType, lati
     assert floating is not None
     assert exactly is not None
     with np.errstate(all="ignore"):
-        found = [members(np.broadcast_to(one, operands[0].shape), data_type)
-                 for one in rounding.closed(floating(rounding, *operands))]  # fmt: skip
+        found = [
+            members(np.broadcast_to(one, operands[0].shape), data_type)
+            for one in rounding.closed(floating(rounding, *operands))
+        ]
     given = [members(one, data_type) for one in operands]
     for index, patterns in enumerate(zip(*given, strict=True)):
-        zeros = [arithmetic.closed({one}) if one is not None and arithmetic.form.is_zero(one) else frozenset({one})
-                 for one in patterns]  # fmt: skip
+        zeros = [
+            arithmetic.closed({one}) if one is not None and arithmetic.form.is_zero(one) else frozenset({one})
+            for one in patterns
+        ]
         wanted = arithmetic.apply(lambda *operands: exactly(arithmetic, *operands), *zeros)
         got = arithmetic.closed(column[index] for column in found)
         at = [one[index] for one in operands]
@@ -146,13 +150,26 @@ def test_on_truth_values(function: Function) -> None:
 @looped(
     "name, operands, wanted",
     [
-        ("divide", (-7, 2), -3), ("divide", (7, -2), -3), ("divide", (1, 0), None), ("divide", (-128, -1), None),
-        ("modulus_truncate", (-7, 3), -1), ("modulus_truncate", (7, -3), 1), ("modulus_floor", (-7, 3), 2),
-        ("modulus_floor", (7, -3), -2), ("bit_and", (12, 10), 8), ("bit_or", (12, 10), 14), ("bit_xor", (12, 10), 6),
-        ("bit_not", (0,), -1), ("bit_count", (-1,), 8), ("shift_left", (1, 7), 128), ("shift_left", (1, 8), None),
-        ("shift_right", (-1, 7), 1), ("abs", (-128,), 128), ("round_half_even", (3,), 3),
+        ("divide", (-7, 2), -3),
+        ("divide", (7, -2), -3),
+        ("divide", (1, 0), None),
+        ("divide", (-128, -1), None),
+        ("modulus_truncate", (-7, 3), -1),
+        ("modulus_truncate", (7, -3), 1),
+        ("modulus_floor", (-7, 3), 2),
+        ("modulus_floor", (7, -3), -2),
+        ("bit_and", (12, 10), 8),
+        ("bit_or", (12, 10), 14),
+        ("bit_xor", (12, 10), 6),
+        ("bit_not", (0,), -1),
+        ("bit_count", (-1,), 8),
+        ("shift_left", (1, 7), 128),
+        ("shift_left", (1, 8), None),
+        ("shift_right", (-1, 7), 1),
+        ("abs", (-128,), 128),
+        ("round_half_even", (3,), 3),
     ],
-)  # fmt: skip
+)
 def test_integers_by_hand(name: str, operands: tuple[int, ...], wanted: int | None) -> None:
     meaning = FUNCTIONS[name].exact.integers
     assert meaning is not None
@@ -162,17 +179,37 @@ def test_integers_by_hand(name: str, operands: tuple[int, ...], wanted: int | No
 @looped(
     "name, operands, wanted",
     [
-        ("divide", (1.0, 3.0), 0.333251953125), ("divide", (1.0, 0.0), np.inf), ("divide", (1.0, -0.0), -np.inf),
-        ("divide", (0.0, 0.0), np.nan), ("divide", (1.0, -np.inf), -0.0), ("sqrt", (2.0,), 1.4140625),
-        ("sqrt", (-0.0,), -0.0), ("sqrt", (-1.0,), np.nan), ("sqrt", (np.inf,), np.inf), ("exp", (1.0,), 2.71875),
-        ("exp", (-np.inf,), 0.0), ("exp", (12.0,), np.inf), ("log", (0.0,), -np.inf), ("log", (-1.0,), np.nan),
-        ("atan", (np.inf,), 1.5703125), ("atanh", (1.0,), np.inf), ("sin", (np.inf,), np.nan), ("sin", (-0.0,), -0.0),
-        ("acosh", (0.5,), np.nan), ("modulus_floor", (-7.5, 2.0), 0.5), ("modulus_truncate", (-7.5, 2.0), -1.5),
-        ("modulus_floor", (-1.0, np.inf), np.inf), ("modulus_truncate", (-1.0, np.inf), -1.0),
-        ("pow", (0.5, np.inf), 0.0), ("pow", (0.5, -np.inf), np.inf), ("pow", (-2.0, np.inf), np.inf),
-        ("pow", (2.0, -np.inf), 0.0), ("pow", (-1.0, np.inf), 1.0), ("pow", (-0.0, -3.0), -np.inf),
+        ("divide", (1.0, 3.0), 0.333251953125),
+        ("divide", (1.0, 0.0), np.inf),
+        ("divide", (1.0, -0.0), -np.inf),
+        ("divide", (0.0, 0.0), np.nan),
+        ("divide", (1.0, -np.inf), -0.0),
+        ("sqrt", (2.0,), 1.4140625),
+        ("sqrt", (-0.0,), -0.0),
+        ("sqrt", (-1.0,), np.nan),
+        ("sqrt", (np.inf,), np.inf),
+        ("exp", (1.0,), 2.71875),
+        ("exp", (-np.inf,), 0.0),
+        ("exp", (12.0,), np.inf),
+        ("log", (0.0,), -np.inf),
+        ("log", (-1.0,), np.nan),
+        ("atan", (np.inf,), 1.5703125),
+        ("atanh", (1.0,), np.inf),
+        ("sin", (np.inf,), np.nan),
+        ("sin", (-0.0,), -0.0),
+        ("acosh", (0.5,), np.nan),
+        ("modulus_floor", (-7.5, 2.0), 0.5),
+        ("modulus_truncate", (-7.5, 2.0), -1.5),
+        ("modulus_floor", (-1.0, np.inf), np.inf),
+        ("modulus_truncate", (-1.0, np.inf), -1.0),
+        ("pow", (0.5, np.inf), 0.0),
+        ("pow", (0.5, -np.inf), np.inf),
+        ("pow", (-2.0, np.inf), np.inf),
+        ("pow", (2.0, -np.inf), 0.0),
+        ("pow", (-1.0, np.inf), 1.0),
+        ("pow", (-0.0, -3.0), -np.inf),
     ],
-)  # fmt: skip
+)
 def test_numbers_by_hand(name: str, operands: tuple[float, ...], wanted: float) -> None:
     meaning = FUNCTIONS[name].exact.floating
     assert meaning is not None
@@ -192,7 +229,7 @@ def test_the_error_function_is_that_of_every_element_however_many() -> None:
 @pytest.mark.parametrize(
     "base, exponent, wanted",
     [(3.0, 2.0, 9.0), (-3.0, 3.0, -27.0), (2.0, -3.0, 0.125), (0.25, 0.5, 0.5), (2.25, 1.5, 3.375)],
-)  # fmt: skip
+)
 def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, wanted: float) -> None:
     """No enclosure, however narrow, tells on which side of a number, or of the middle of two, such a power lies."""
     real = FUNCTIONS["pow"].exact.real
@@ -206,15 +243,28 @@ def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, 
 @looped(
     "data_type, base, exponent, wanted",
     [
-        (DataType.INT64, 2, 62, 2**62), (DataType.INT64, 2, 63, None), (DataType.INT64, -2, 63, -(2**63)),
-        (DataType.INT64, -2, 64, None), (DataType.INT64, 3, 39, 3**39), (DataType.INT64, 3, 40, None),
-        (DataType.INT64, 2**63 - 1, 1, 2**63 - 1), (DataType.INT64, -(2**63), 1, -(2**63)),
-        (DataType.INT64, -(2**63), 0, 1), (DataType.UINT64, 2, 63, 2**63), (DataType.UINT64, 2, 64, None),
-        (DataType.INT64, 1, -3, 1), (DataType.INT64, -1, -3, -1), (DataType.INT64, -1, -4, 1),
-        (DataType.INT64, 2, -1, None), (DataType.INT64, 0, -1, None), (DataType.INT64, -2, -1, None),
-        (DataType.UINT64, 3, 40, 3**40), (DataType.UINT64, 2**32, 2, None), (DataType.UINT64, 2**64 - 1, 1, 2**64 - 1),
+        (DataType.INT64, 2, 62, 2**62),
+        (DataType.INT64, 2, 63, None),
+        (DataType.INT64, -2, 63, -(2**63)),
+        (DataType.INT64, -2, 64, None),
+        (DataType.INT64, 3, 39, 3**39),
+        (DataType.INT64, 3, 40, None),
+        (DataType.INT64, 2**63 - 1, 1, 2**63 - 1),
+        (DataType.INT64, -(2**63), 1, -(2**63)),
+        (DataType.INT64, -(2**63), 0, 1),
+        (DataType.UINT64, 2, 63, 2**63),
+        (DataType.UINT64, 2, 64, None),
+        (DataType.INT64, 1, -3, 1),
+        (DataType.INT64, -1, -3, -1),
+        (DataType.INT64, -1, -4, 1),
+        (DataType.INT64, 2, -1, None),
+        (DataType.INT64, 0, -1, None),
+        (DataType.INT64, -2, -1, None),
+        (DataType.UINT64, 3, 40, 3**40),
+        (DataType.UINT64, 2**32, 2, None),
+        (DataType.UINT64, 2**64 - 1, 1, 2**64 - 1),
     ],
-)  # fmt: skip
+)
 def test_powers_at_the_limits_of_64_bits(data_type: DataType, base: int, exponent: int, wanted: int | None) -> None:
     power = FUNCTIONS["pow"]
     assert power.exact.integers is not None
@@ -231,9 +281,13 @@ def test_powers_are_c_s_however_the_exponent_is_stored() -> None:
     assert power is not None
     x = np.array([-np.inf, -0.0, 0.0, 4.0, np.inf])
     for exponent, wanted in (
-        (0.5, "inf 0.0 0.0 2.0 inf"), (-0.5, "0.0 inf inf 0.5 0.0"), (2.0, "inf 0.0 0.0 16.0 inf"),
-        (3.0, "-inf -0.0 0.0 64.0 inf"), (1.0, "-inf -0.0 0.0 4.0 inf"), (-1.0, "-0.0 -inf inf 0.25 0.0"),
-    ):  # fmt: skip
+        (0.5, "inf 0.0 0.0 2.0 inf"),
+        (-0.5, "0.0 inf inf 0.5 0.0"),
+        (2.0, "inf 0.0 0.0 16.0 inf"),
+        (3.0, "-inf -0.0 0.0 64.0 inf"),
+        (1.0, "-inf -0.0 0.0 4.0 inf"),
+        (-1.0, "-0.0 -inf inf 0.25 0.0"),
+    ):
         for stored in (np.array(exponent), np.broadcast_to(exponent, x.shape), np.full(x.shape, exponent)):
             with np.errstate(all="ignore"):
                 assert " ".join(map(str, power(x, stored).tolist())) == wanted, exponent
@@ -248,9 +302,15 @@ def test_powers_at_the_limits_are_exact_whatever_numpy_errs_by(factor: float, mo
         limits = np.iinfo(data_type.numpy)
         most, root, bits = int(limits.max), math.isqrt(limits.max), limits.bits
         for base, exponent in (
-            (most, 1), (int(limits.min), 1), (root, 2), (root + 1, 2), (2, bits - 2), (2, bits - 1), (2, bits),
+            (most, 1),
+            (int(limits.min), 1),
+            (root, 2),
+            (root + 1, 2),
+            (2, bits - 2),
+            (2, bits - 1),
+            (2, bits),
             *(((-2, bits - 1), (-2, bits), (-root, 2), (-root - 1, 2)) if limits.min else ()),
-        ):  # fmt: skip
+        ):
             found, undefined = power(*(np.array([one], data_type.numpy) for one in (base, exponent)))
             fits = limits.min <= base**exponent <= most
             assert bool(undefined[0]) is not fits, (data_type, base, exponent)
@@ -275,9 +335,12 @@ def test_arrays_of_integers_by_hand() -> None:
 def test_whole_numbers_by_hand() -> None:
     given = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], np.float16)
     for name, wanted in (
-        ("floor", [-3, -2, -1, 0, 1, 2]), ("ceil", [-2, -1, 0, 1, 2, 3]), ("trunc", [-2, -1, 0, 0, 1, 2]),
-        ("round_half_even", [-2, -2, 0, 0, 2, 2]), ("round_half_away", [-3, -2, -1, 1, 2, 3]),
-    ):  # fmt: skip
+        ("floor", [-3, -2, -1, 0, 1, 2]),
+        ("ceil", [-2, -1, 0, 1, 2, 3]),
+        ("trunc", [-2, -1, 0, 0, 1, 2]),
+        ("round_half_even", [-2, -2, 0, 0, 2, 2]),
+        ("round_half_away", [-3, -2, -1, 1, 2, 3]),
+    ):
         floating, real = FUNCTIONS[name].arrays.floating, FUNCTIONS[name].exact.real
         assert floating is not None
         assert real is not None
@@ -290,11 +353,17 @@ def test_what_an_integer_is_and_how_two_compare() -> None:
     """No integer is a NaN, infinite or subnormal; both meanings say so."""
     least, zero, one = -128, 0, 1
     for name, wanted in (
-        ("is_nan", (False, False, False)), ("is_infinite", (False, False, False)),
-        ("is_subnormal", (False, False, False)), ("is_negative", (True, False, False)),
-        ("less", (False, False, True)), ("equal", (False, True, False)), ("greater", (True, False, False)),
-        ("less_equal", (False, True, True)), ("not_equal", (True, False, True)), ("greater_equal", (True, True, False)),
-    ):  # fmt: skip
+        ("is_nan", (False, False, False)),
+        ("is_infinite", (False, False, False)),
+        ("is_subnormal", (False, False, False)),
+        ("is_negative", (True, False, False)),
+        ("less", (False, False, True)),
+        ("equal", (False, True, False)),
+        ("greater", (True, False, False)),
+        ("less_equal", (False, True, True)),
+        ("not_equal", (True, False, True)),
+        ("greater_equal", (True, True, False)),
+    ):
         function = FUNCTIONS[name]
         given = [(least,), (zero,), (one,)] if len(function.takes) == 1 else [(zero, least), (zero, zero), (zero, one)]
         assert function.exact.ordered is not None

@@ -60,8 +60,11 @@ def test_the_same_is_acceptable_of_a_signalling_nan_and_of_a_quiet_one(
     oracle = oracle_of(TABLES, operator, strict=strict)
     for name in (one for one, kind in about.inputs.items() if kind.is_floating):
         answers = [
-            list(oracle.acceptance({**given, name: np.full_like(given[name], _nan(about.types[name], signalling=kind))})
-                 .elements())
+            list(
+                oracle.acceptance(
+                    {**given, name: np.full_like(given[name], _nan(about.types[name], signalling=kind))}
+                ).elements()
+            )
             for kind in (False, True)
-        ]  # fmt: skip
+        ]
         assert answers[0] == answers[1], name

@@ -59,11 +59,16 @@ def subject(table: OperatorTable, data_type: DataType, seed: int = 0, *, profile
 def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
     """The rows of cases as the recorder would count them: from what they are."""
     where = space(one, FACTORS)
-    histories = {"oracle": "fresh", "one value": "fresh", "dispatched again": "again", "after another": "after-another",
-                 "beside another": "beside-another"}  # fmt: skip
-    return decoded(where, [
-        encoded(where, levels_of(case, one.table, COUNTS, histories[case.expectation])) for case in cases
-    ])  # fmt: skip
+    histories = {
+        "oracle": "fresh",
+        "one value": "fresh",
+        "dispatched again": "again",
+        "after another": "after-another",
+        "beside another": "beside-another",
+    }
+    return decoded(
+        where, [encoded(where, levels_of(case, one.table, COUNTS, histories[case.expectation])) for case in cases]
+    )
 
 
 @pytest.mark.sampled(4)
@@ -171,9 +176,8 @@ def enumerated(where: Space) -> list[tuple[int, ...]]:
     found = itertools.product(*(range(len(factor.levels)) for factor in where.factors))
     named = [factor.levels for factor in where.factors]
     return [
-        row for row in found
-        if where.allows({factor.name: named[i][row[i]] for i, factor in enumerate(where.factors)})
-    ]  # fmt: skip
+        row for row in found if where.allows({factor.name: named[i][row[i]] for i, factor in enumerate(where.factors)})
+    ]
 
 
 def shown(where: Space, rows: list[tuple[int, ...]], together: int) -> set[tuple[tuple[int, int], ...]]:
@@ -259,7 +263,8 @@ def test_in_place_of_one_input_the_other_is_laid_out_otherwise() -> None:
     table = FAMILY.operator("SUBTRACT")
     cases = planned_cases(Subject.on(table, DataType.INT32, FeatureLevel("6.4")), FAMILY)
     seen = {
-        case.placement.aliased(case.operator) for case in cases
+        case.placement.aliased(case.operator)
+        for case in cases
         if len({tensor.strides for tensor in case.operator.tensors.values()}) > 1
     }
     assert seen == {None, "ATensor", "BTensor"}
@@ -321,9 +326,10 @@ FAULTS = [
 
 def combining(name: str, data_type: DataType) -> list[Probe]:
     return [
-        probe for probe in probes(TABLES)
+        probe
+        for probe in probes(TABLES)
         if probe.module == "test_combinations" and probe.table.short_name == name and probe.data_type is data_type
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.sampled(2)
@@ -365,11 +371,14 @@ def test_a_run_measures_what_it_dispatched(tmp_path: Path, dmlcts: Callable[...,
     # a hole: nothing of one mode was dispatched
     mode = space(subject(TABLES.operator("ROUND"), DataType.FLOAT16), FACTORS).position["RoundingMode"]
     holed = [
-        replace(record, combinations=tuple(
-            replace(seen, rows=tuple(one for one in seen.rows if one[mode] != "1")) for seen in record.combinations
-        ))
+        replace(
+            record,
+            combinations=tuple(
+                replace(seen, rows=tuple(one for one in seen.rows if one[mode] != "1")) for seen in record.combinations
+            ),
+        )
         for record in records
-    ]  # fmt: skip
+    ]
     assert told(holed, TABLES, LEVEL, "quick", subjects)["combinations"][0]["pairs"]["missing"] > 0
     # documents of earlier versions say nothing of combinations
     del results["combinations"]

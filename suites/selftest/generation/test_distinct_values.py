@@ -159,8 +159,10 @@ def changed(output: Sequence[int], **arrays: Sequence[int]) -> list[dict[str, li
     kind = "MAX" if len(arrays) > 1 else "ABS"
     operator = OperatorDesc(f"ELEMENT_WISE_{kind}", dict.fromkeys([*arrays, "OutputTensor"], tensor), {})
     case = Case(operator, Streams.of(arrays, operator), "tensor.position")
-    return [{name: values.array(len(output)).tolist() for name, values in state.items()}
-            for state in distinct.little_changed(case, np.array(output))]  # fmt: skip
+    return [
+        {name: values.array(len(output)).tolist() for name, values in state.items()}
+        for state in distinct.little_changed(case, np.array(output))
+    ]
 
 
 UP, DOWN = [1, 2, 3, 4, 5, 6], [9, 8, 7, 6, 5, 4]
@@ -178,8 +180,10 @@ def test_then_one_element_changes_to_that_of_another_result() -> None:
 def test_then_the_middle_of_each_of_several_inputs_is_turned() -> None:
     left, right = [1, 2, 4, 3, 5, 6], [9, 8, 6, 7, 5, 4]
     assert changed([4] * 6, ATensor=UP, BTensor=DOWN) == [
-        {"ATensor": UP, "BTensor": DOWN}, {"ATensor": left, "BTensor": DOWN}, {"ATensor": left, "BTensor": right},
-    ]  # fmt: skip
+        {"ATensor": UP, "BTensor": DOWN},
+        {"ATensor": left, "BTensor": DOWN},
+        {"ATensor": left, "BTensor": right},
+    ]
     assert changed([1, 4, 4, 4, 4, 4], ATensor=UP, BTensor=DOWN) == [
         {"ATensor": UP, "BTensor": DOWN},
         {"ATensor": [1, 2, 3, 1, 5, 6], "BTensor": [9, 8, 7, 9, 5, 4]},  # of both inputs the same place

@@ -87,8 +87,11 @@ def test_levels_are_read_from_attributes(
     data_type: str, low: float, high: float, scale_bias: Any, bounds: str, scaling: str | None
 ) -> None:
     one = subject(TABLES.operator("CLIP"), DataType[data_type])
-    attributes = {"Min": np.float32(low), "Max": np.float32(high),
-                  "ScaleBias": None if scale_bias is None else ScaleBias(*scale_bias)}  # fmt: skip
+    attributes = {
+        "Min": np.float32(low),
+        "Max": np.float32(high),
+        "ScaleBias": None if scale_bias is None else ScaleBias(*scale_bias),
+    }
     found = levels_of(one.case("clip.formula", [1], attributes, placement=Placement(gap=0)), one.table, COUNTS)
     assert (found["bounds"], found["scale-bias"], found["placement"]) == (bounds, scaling, "touching")
 

@@ -44,11 +44,15 @@ def test_a_module_s_constants_are_not_drawn(tmp_path: Path, before: str, alike: 
     program = DRAWN.format(before=before)
     alone, beside = (
         subprocess.run(
-            [sys.executable, "-c", program, *more], cwd=tmp_path, env={"PYTHONHASHSEED": "0"},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", program, *more],
+            cwd=tmp_path,
+            env={"PYTHONHASHSEED": "0"},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         for more in ((), ("constants",))
-    )  # fmt: skip
+    )
     assert alone[1] == "False"
     if not alike and alone == beside:
         pytest.skip("this version of Hypothesis takes no constants from modules")
@@ -75,11 +79,14 @@ def test_a_run_has_its_own_number_of_examples_whichever_ran_before(tmp_path: Pat
     """The modules of the tests are imported once in a process."""
     one, other = (
         subprocess.run(
-            [sys.executable, "-c", RUNS.replace("{profiles}", repr(profiles))], cwd=tmp_path,
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", RUNS.replace("{profiles}", repr(profiles))],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for profiles in (("quick", "full"), ("full", "quick"))
-    )  # fmt: skip
+    )
     quick, full = ast.literal_eval(one)
     assert ast.literal_eval(other) == [full, quick]
     assert quick < full

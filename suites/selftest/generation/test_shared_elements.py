@@ -77,10 +77,17 @@ def test_subjects_of_another_table_of_the_same_name_are_not_shared() -> None:
     assert Subject.shared(table, signature, LEVEL, 0, QUICK).table is table
 
 
-@pytest.mark.parametrize(("operator", "data_type"), [
-    ("CLIP", DataType.FLOAT32), ("CLIP", DataType.INT8), ("ADD", DataType.FLOAT16), ("IS_NAN", DataType.FLOAT32),
-    ("RECIP", DataType.FLOAT32), ("DIVIDE", DataType.INT32),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("operator", "data_type"),
+    [
+        ("CLIP", DataType.FLOAT32),
+        ("CLIP", DataType.INT8),
+        ("ADD", DataType.FLOAT16),
+        ("IS_NAN", DataType.FLOAT32),
+        ("RECIP", DataType.FLOAT32),
+        ("DIVIDE", DataType.INT32),
+    ],
+)
 def test_elements_are_those_that_the_seed_draws_whatever_was_drawn_before(operator: str, data_type: DataType) -> None:
     for count in (61, 251, 61, 5, 3000, 251):
         for seed in (0, 1):
@@ -98,8 +105,9 @@ def test_elements_are_those_that_the_seed_draws_whatever_was_drawn_before(operat
             assert {name: array.tobytes() for name, array in found.arrays.items()} == {
                 name: array.tobytes() for name, array in wanted.items()
             }
-            assert found.streams == Streams(tuple((name, Values.of(array, one.inputs[name]))
-                                                  for name, array in wanted.items()))  # fmt: skip
+            assert found.streams == Streams(
+                tuple((name, Values.of(array, one.inputs[name])) for name, array in wanted.items())
+            )
 
 
 def test_nobody_can_write_to_what_is_shared_and_much_is_not_kept() -> None:
@@ -156,8 +164,9 @@ def test_a_case_of_another_description_is_the_same_in_everything_else() -> None:
     one = shared("ADD", DataType.FLOAT32)
     earlier = one.case("add.formula", one.distinct(5))
     place = one.in_place[0]
-    case = replace(one.case("add.formula", one.distinct(7), layout_clause="tensor.position", placement=place),
-                   earlier=(earlier,))  # fmt: skip
+    case = replace(
+        one.case("add.formula", one.distinct(7), layout_clause="tensor.position", placement=place), earlier=(earlier,)
+    )
     operator = one.describe(one.flat(9), one.attributes())
     assert case.with_operator(operator) == replace(case, operator=operator, recipe=None)
 

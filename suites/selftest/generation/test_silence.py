@@ -30,9 +30,10 @@ def test_every_silent_point_is_reached_on_every_type(name: str) -> None:
     table = TABLES.operator(name)
     owed = {
         (clause.id, data_type.name)
-        for clause in table.clauses if clause.check == "silent"
+        for clause in table.clauses
+        if clause.check == "silent"
         for data_type in TABLES.obliged(clause, table, LEVEL)
-    }  # fmt: skip
+    }
     assert reached(name) == owed
 
 

@@ -80,8 +80,9 @@ def test_types_that_departed_at_other_times_are_told_apart() -> None:
     always = row("fail", "INT8")
     releases = [Release("1", results(row("pass"), always)), Release("2", results(row("fail"), always))]
     assert [(one["data_types"], one["first"]) for one in history_of("thing", releases)["departures"]] == [
-        (["INT8"], "1"), (["INT64"], "2"),
-    ]  # fmt: skip
+        (["INT8"], "1"),
+        (["INT64"], "2"),
+    ]
 
 
 def test_where_nothing_departs_nothing_is_told() -> None:
@@ -123,8 +124,9 @@ def printed(document: dict[str, Any]) -> str:
 def told() -> dict[str, Any]:
     """The document of four made-up releases, of which one was not judged."""
     gone = [Release("1", results(row("fail"))), Release("2", None, "does not load")]
-    return history_of("thing", [*gone, Release("3", results(row("fail"), row("skipped", "INT8"))),
-                                Release("4", results(row("pass")))])  # fmt: skip
+    return history_of(
+        "thing", [*gone, Release("3", results(row("fail"), row("skipped", "INT8"))), Release("4", results(row("pass")))]
+    )
 
 
 def written(folder: Path, document: object) -> Path:
@@ -150,8 +152,11 @@ def departure(**members: object) -> Callable[[dict[str, Any]], object]:
 
 
 ALTERED: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
-    ("/schema", 'is "dmlcts-results/3" where "dmlcts-history/1" is read',
-     lambda document: document.update(schema="dmlcts-results/3")),
+    (
+        "/schema",
+        'is "dmlcts-results/3" where "dmlcts-history/1" is read',
+        lambda document: document.update(schema="dmlcts-results/3"),
+    ),
     ("/schema", 'is "dmlcts-history/2"', lambda document: document.update(schema="dmlcts-history/2")),
     ("", "lacks schema", lambda document: document.pop("schema")),
     ("", "lacks departures", lambda document: document.pop("departures")),
@@ -167,7 +172,7 @@ ALTERED: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
     ("/departures/0/states/3", "4 was judged", departure(states=["departs", "unjudged", "departs", "unjudged"])),
     ("/departures/0/first", 'is "3" where the states amount to "1"', departure(first="3")),
     ("/departures/0/ends", 'the states amount to "gone by 4"', departure(ends="the newest that was judged on it")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("pointer, cause, alter", ALTERED)
@@ -193,19 +198,24 @@ def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
     assert page.read_text("utf-8") == html(told())
 
 
-@pytest.mark.parametrize("words, said", [
-    (["--from", "ABSENT"], "does not exist; give a file that `dmlcts history --json` wrote"),
-    (["--from", "HALF"], "is no JSON: .*; give a file that `dmlcts history --json` wrote"),
-    (["--from", "RESULTS"], 'RESULTS /schema: is "dmlcts-results/3" where "dmlcts-history/1" is read; give a file'),
-    (["torch", "--from", "WHOLE"], "a history that is read again is of its own package; leave out torch"),
-    (["--from", "WHOLE", "--clause", "clip.nan"], "is not judged again; leave out --clause"),
-    (["--from", "WHOLE", "--index-url", "https://example.org"], "is not judged again; leave out --index-url"),
-    ([], "no package to judge; write directml, onnxruntime or torch"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--from", "ABSENT"], "does not exist; give a file that `dmlcts history --json` wrote"),
+        (["--from", "HALF"], "is no JSON: .*; give a file that `dmlcts history --json` wrote"),
+        (["--from", "RESULTS"], 'RESULTS /schema: is "dmlcts-results/3" where "dmlcts-history/1" is read; give a file'),
+        (["torch", "--from", "WHOLE"], "a history that is read again is of its own package; leave out torch"),
+        (["--from", "WHOLE", "--clause", "clip.nan"], "is not judged again; leave out --clause"),
+        (["--from", "WHOLE", "--index-url", "https://example.org"], "is not judged again; leave out --index-url"),
+        ([], "no package to judge; write directml, onnxruntime or torch"),
+    ],
+)
 def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], said: str, tmp_path: Path) -> None:
     for name, content in {
-        "HALF": json.dumps(told())[:200], "WHOLE": json.dumps(told()), "RESULTS": '{"schema": "dmlcts-results/3"}',
-    }.items():  # fmt: skip
+        "HALF": json.dumps(told())[:200],
+        "WHOLE": json.dumps(told()),
+        "RESULTS": '{"schema": "dmlcts-results/3"}',
+    }.items():
         (tmp_path / name).write_text(content, "utf-8")
     done = CliRunner().invoke(main, ["history", *(str(tmp_path / one) if one.isupper() else one for one in words)])
     assert done.exit_code == 2
@@ -289,10 +299,13 @@ def test_a_release_is_installed_once_with_what_is_missing_here_and_nothing_else(
     assert not (tmp_path / "thing-2.0").exists()
 
 
-@pytest.mark.parametrize("name, wanted", [
-    ("torch", ["torch==2.0", "filelock"]),
-    ("onnxruntime", ["onnxruntime==2.0", "cuda-bindings", "filelock", "nvidia-cublas-cu12==12.8", "triton"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("torch", ["torch==2.0", "filelock"]),
+        ("onnxruntime", ["onnxruntime==2.0", "cuda-bindings", "filelock", "nvidia-cublas-cu12==12.8", "triton"]),
+    ],
+)
 def test_of_a_build_of_torch_for_cuda_only_what_the_processor_needs_is_installed(
     name: str, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -407,12 +420,17 @@ def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twi
     assert len(suite.versions) == 8
 
 
-@pytest.mark.parametrize("damage, told", [
-    (lambda path: path.write_text("{"), "is no JSON"),
-    (lambda path: path.write_text('{"schema": "dmlcts-history/1"}'), "where this version of dmlcts reads"),
-    (lambda path: path.write_text(path.read_text().replace('"version": "1.0.0"', '"version": "1.1.0"')),
-     "are of 1.1.0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage, told",
+    [
+        (lambda path: path.write_text("{"), "is no JSON"),
+        (lambda path: path.write_text('{"schema": "dmlcts-history/1"}'), "where this version of dmlcts reads"),
+        (
+            lambda path: path.write_text(path.read_text().replace('"version": "1.0.0"', '"version": "1.1.0"')),
+            "are of 1.1.0",
+        ),
+    ],
+)
 def test_results_that_were_damaged_since_are_told_and_judged_again(
     damage: Callable[[Path], object], told: str, judged: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -54,8 +54,19 @@ def compiled(path: Path, code: str, *needed: Path, version: str = "") -> Path:
     script.write_text(f"{version} {{ global: *; }};")
     linking = [f"-soname,{path.name}", "-rpath,$ORIGIN", "--no-as-needed"]
     linking += [f"--version-script={script}"] if version else []
-    run_compiler(["-shared", "-fPIC", "-w", "-fno-builtin", *(f"-Wl,{one}" for one in linking), "-o", str(path),
-                  str(source), *map(str, needed)])  # fmt: skip
+    run_compiler(
+        [
+            "-shared",
+            "-fPIC",
+            "-w",
+            "-fno-builtin",
+            *(f"-Wl,{one}" for one in linking),
+            "-o",
+            str(path),
+            str(source),
+            *map(str, needed),
+        ]
+    )
     return path
 
 

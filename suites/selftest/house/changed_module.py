@@ -25,13 +25,27 @@ import pytest
 from dmlcts.suites.selftest.house.code_changes import ROOT
 from dmlcts.suites.selftest.house.substitute import CODE, NAME, Substitute
 
-_PRELOADED = ("hypothesis.strategies", "numpy", "numpy.testing", "jsonschema", "pydantic", "rich.table", "click",
-              "mpmath", "dmlcts.specs.loading", "dmlcts.specs.rules", "dmlcts.backends.registry")  # fmt: skip
+_PRELOADED = (
+    "hypothesis.strategies",
+    "numpy",
+    "numpy.testing",
+    "jsonschema",
+    "pydantic",
+    "rich.table",
+    "click",
+    "mpmath",
+    "dmlcts.specs.loading",
+    "dmlcts.specs.rules",
+    "dmlcts.backends.registry",
+)
 _MOST_MEMORY = 8 << 30
 _SURVIVED, _KILLED, _NOT_LOADED, _NO_TESTS = 0, 1, 71, 72
-MARKERS = "markers=" + "\n".join((  # which the plugin and a conftest declare where they are loaded
-    "checks: what a conformance test checks", "sampled: all of its parameters are run here",
-))  # fmt: skip
+MARKERS = "markers=" + "\n".join(
+    (  # which the plugin and a conftest declare where they are loaded
+        "checks: what a conformance test checks",
+        "sampled: all of its parameters are run here",
+    )
+)
 _AT_THE_START = "from dmlcts.suites.selftest.house.substitute import install\n\ninstall()\n"
 
 
@@ -117,10 +131,15 @@ class Trial:
         Path(folder, "code").write_bytes(marshal.dumps(self.compiled()))
         environment = {name: value for name, value in os.environ.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
         paths = [folder, *filter(None, [environment.get("PYTHONPATH")])]
-        environment |= {NAME: module_name(self.path), CODE: os.path.join(folder, "code"), "TMPDIR": folder,
-                        "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1",
-                        # what changed code computes must not be kept for others
-                        "DMLCTS_CACHE": os.path.join(folder, "cache")}  # fmt: skip
+        environment |= {
+            NAME: module_name(self.path),
+            CODE: os.path.join(folder, "code"),
+            "TMPDIR": folder,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            # what changed code computes must not be kept for others
+            "DMLCTS_CACHE": os.path.join(folder, "cache"),
+        }
         words = ["-x", "-q", "-p", "no:cacheprovider", "--tb=line", *self.tests]
         done = subprocess.run([sys.executable, "-m", "pytest", *words], env=environment, check=False)
         shutil.rmtree(folder, ignore_errors=True)
@@ -148,8 +167,11 @@ class Trial:
         """Whether it is over, by itself or because its time was."""
         done, status, used = os.wait4(self.child, os.WNOHANG)
         if done:
-            self.end = {_SURVIVED: "survived", _NOT_LOADED: "its tests do not import it",
-                        _NO_TESTS: "no test was found"}.get(os.waitstatus_to_exitcode(status), "killed")  # fmt: skip
+            self.end = {
+                _SURVIVED: "survived",
+                _NOT_LOADED: "its tests do not import it",
+                _NO_TESTS: "no test was found",
+            }.get(os.waitstatus_to_exitcode(status), "killed")
         elif time.monotonic() < self.until:
             return False
         else:

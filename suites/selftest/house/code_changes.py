@@ -13,16 +13,40 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
-}  # fmt: skip
-_PAIRS = [("min", "max"), ("any", "all"), ("floor", "ceil"), ("minimum", "maximum"), ("fmin", "fmax"),
-          ("zeros", "ones"), ("add", "subtract")]  # fmt: skip
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd,
+}
+_PAIRS = [
+    ("min", "max"),
+    ("any", "all"),
+    ("floor", "ceil"),
+    ("minimum", "maximum"),
+    ("fmin", "fmax"),
+    ("zeros", "ones"),
+    ("add", "subtract"),
+]
 _NAMES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 
 
@@ -178,8 +202,9 @@ def mutants(path: Path) -> tuple[ast.Module, list[Mutant]]:
         for replacement in (*_expressions(site.node), *_statements(site.node)):
             line = _line(site)
             change = f"{_text(site.node)} -> {_text(replacement)}"
-            mutant = Mutant(path.relative_to(ROOT).as_posix(), line, site.within, lines[line - 1].strip(), change,
-                            site, replacement)  # fmt: skip
+            mutant = Mutant(
+                path.relative_to(ROOT).as_posix(), line, site.within, lines[line - 1].strip(), change, site, replacement
+            )
             seen[mutant.key] += 1
             if seen[mutant.key] > 1:
                 mutant.change += f" #{seen[mutant.key]}"

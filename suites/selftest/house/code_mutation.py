@@ -219,8 +219,10 @@ def survivors(
             say(f"  {end}: {mutant.within}: {mutant}")
         here = ends[trial.path]
         if sum(here.values()) == len(named[trial.path].mutants):
-            say(f"{named[trial.path]}: {sum(here.values())} mutants, {here['killed']} killed, {here['timeout']} "
-                f"timed out, {here['survived']} survived, {took[trial.path]:.0f} s of processor time")  # fmt: skip
+            say(
+                f"{named[trial.path]}: {sum(here.values())} mutants, {here['killed']} killed, {here['timeout']} "
+                f"timed out, {here['survived']} survived, {took[trial.path]:.0f} s of processor time"
+            )
     return sorted(left, key=lambda mutant: (mutant.path, mutant.line)), sum(ends.values(), Counter())
 
 
@@ -300,10 +302,15 @@ def _account(left: list[Mutant], ends: Counter[str], paths: Sequence[Path], *, e
     known = explanations()
     open_ones = unexplained(left, known)
     judged = [path.relative_to(ROOT).as_posix() for path in paths]
-    stale = [] if part else [
-        entry for entry in known
-        if not entry.used and (everything or any(fnmatch(path, entry.module) for path in judged))
-    ]  # fmt: skip
+    stale = (
+        []
+        if part
+        else [
+            entry
+            for entry in known
+            if not entry.used and (everything or any(fnmatch(path, entry.module) for path in judged))
+        ]
+    )
     for mutant in open_ones:
         click.echo(f"SURVIVED, and unexplained: {mutant.within}: {mutant}")
     for entry in stale:

@@ -36,30 +36,65 @@ _JUDGING = (
     *_within("isolation", "losses_told"),
     *_within("oracles", "open_bounds"),
     *_within(
-        "judging", "judging", "judge_and_arena", "judge_and_ledger", "expectations", "relations", "not_supported",
-        "relations_and_refusals", "words_of_findings", but="strangers or test_a_run or replaying",
+        "judging",
+        "judging",
+        "judge_and_arena",
+        "judge_and_ledger",
+        "expectations",
+        "relations",
+        "not_supported",
+        "relations_and_refusals",
+        "words_of_findings",
+        but="strangers or test_a_run or replaying",
     ),
     *_within("judging/state", "state", "neighbours", "neighbours_chosen", "kernels_of_a_case"),
     *_within("judging/outputs", "outputs", "memory_after_a_dispatch"),
-)  # fmt: skip
+)
 _VECTORISED = _within("oracles", "vectorised_oracle", "chosen_inputs")
 _TYPED = _within("oracles", "typed_oracles", "single_points")
 _THOROUGH = "test_every_float16 or all_neighbouring_float16 or strict_is_always_narrower"
 _EXACT = _within(
-    "exact_oracle", "binary_format", "exact_casts", "exact_functions", "exact_integer_scale_bias", "exact_oracle",
-    "exact_scale_bias", but=_THOROUGH,
-)  # fmt: skip
+    "exact_oracle",
+    "binary_format",
+    "exact_casts",
+    "exact_functions",
+    "exact_integer_scale_bias",
+    "exact_oracle",
+    "exact_scale_bias",
+    but=_THOROUGH,
+)
 _FUNCTIONS = (*_within("formula", "functions", "function_table"), *_within("exact_oracle", "edges", "enclosures"))
 _APPROXIMATE = _within("approximation", "few_elements", "bounds")
 _OUTCOMES = (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", "outcomes", but=_THOROUGH))
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
-_ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
-          "generation", "isolation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running",
-          "signatures", "tables")  # fmt: skip
+_ROOMS = (
+    "activations",
+    "approximation",
+    "attribution",
+    "cpu",
+    "departures",
+    "exact_oracle",
+    "family",
+    "formula",
+    "generation",
+    "isolation",
+    "judging",
+    "measuring",
+    "mutants",
+    "oracles",
+    "proof",
+    "reports",
+    "running",
+    "signatures",
+    "tables",
+)
 COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
 _WHOLE_LAW = _within("signatures", "five_operators")
-_WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
-                *_within("isolation", "isolation", "surviving"), *_WHOLE_LAW)  # fmt: skip
+_WHOLE_JUDGE = (
+    *_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
+    *_within("isolation", "isolation", "surviving"),
+    *_WHOLE_LAW,
+)
 _WIDE = "INT64 or INT32 or INT16"  # and the unsigned ones, whose names hold these
 _SLOW = f"silent_point and ({_WIDE})"
 TARGETS = (  # the first that fits counts
@@ -90,8 +125,7 @@ TARGETS = (  # the first that fits counts
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/measuring/integer_arithmetic*", _within("measuring", "integer_arithmetic")),
     Target("suites/attribution/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
-    Target("suites/judging/neighbours*",
-           _within("judging/state", "neighbours", "neighbours_chosen", "state")),
+    Target("suites/judging/neighbours*", _within("judging/state", "neighbours", "neighbours_chosen", "state")),
     Target("suites/judging/*", _JUDGING),
 )
 

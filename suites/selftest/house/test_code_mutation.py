@@ -49,8 +49,13 @@ def recorded(folder: Path, tests: str) -> Covering:
     (folder / "test_here.py").write_text(tests, encoding="utf-8")
     plugins = ["no:cacheprovider", "dmlcts.suites.selftest.house.covering"]
     words = ["-q", "--noconftest", *(f"-p{name}" for name in plugins), "test_here.py"]
-    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, env=os.environ | {FOLDER: str(folder)},
-                   check=False, capture_output=True)  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=folder,
+        env=os.environ | {FOLDER: str(folder)},
+        check=False,
+        capture_output=True,
+    )
     return merged(folder)
 
 

@@ -41,8 +41,13 @@ def ran(folder: Path, options: str, *words: str) -> str:
     environment = os.environ | {"PYTHONPATH": str(CI), "PYTEST_ADDOPTS": options}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "-q", *words, "test_some.py"],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.stdout
 
@@ -77,8 +82,12 @@ def compared(folder: Path, one: list[tuple[str, str, str]], other: list[tuple[st
         (folder / f"{name}.json").write_text(json.dumps({"clauses": clauses}), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, str(CI / "departing.py"), "one.json", "other.json", "CLIP,IF"],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert not done.stderr
     return done.returncode, done.stdout
 
@@ -97,8 +106,11 @@ def test_a_baseline_tells_what_its_departures_are(tmp_path: Path) -> None:
     for other, code in ((baseline, 0), (str(CI.parent / "reports" / "examples" / "torch.results.json"), 1)):
         done = subprocess.run(
             [sys.executable, str(CI / "departing.py"), baseline, other, "ROUND"],
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert (done.returncode, done.stdout) == (code, "< ROUND FLOAT32\n" * code), done.stderr
 
 

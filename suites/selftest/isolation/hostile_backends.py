@@ -489,9 +489,26 @@ class ChangesTheFolder(Obedient):
 
 
 IN_A_PROCESS_ONLY = {
-    "LeavesWith0", "LeavesWith1", "KillsItself", "ReadsNowhere", "LeavesWhileOpening", "ClosesEverything",
-    "SpeaksForTheWorker", "PaintsOnItsOutput", "PaintsAndLeaves", "Sleeps", "SleepsThroughSignals", "LeavesAThread",
-    "WritesLater", "TakesTheJudgeApart", "TakesTheJudgeApartAndLies", "TakesNumpyApartAndLies", "TurnsCollectionOff",
-    "ChangesTheFolder", "ResizesTheMemory", "FreezesTheMemory", "ChangesItsDescription",
-}  # fmt: skip
+    "LeavesWith0",
+    "LeavesWith1",
+    "KillsItself",
+    "ReadsNowhere",
+    "LeavesWhileOpening",
+    "ClosesEverything",
+    "SpeaksForTheWorker",
+    "PaintsOnItsOutput",
+    "PaintsAndLeaves",
+    "Sleeps",
+    "SleepsThroughSignals",
+    "LeavesAThread",
+    "WritesLater",
+    "TakesTheJudgeApart",
+    "TakesTheJudgeApartAndLies",
+    "TakesNumpyApartAndLies",
+    "TurnsCollectionOff",
+    "ChangesTheFolder",
+    "ResizesTheMemory",
+    "FreezesTheMemory",
+    "ChangesItsDescription",
+}
 """What no suite survives in its own process: there it runs for debugging only."""

@@ -47,9 +47,10 @@ class Killed:
 
 def _chosen() -> list[Probe]:
     found = [
-        probe for probe in probes(load_tables())
+        probe
+        for probe in probes(load_tables())
         if probe.table.short_name == "ROUND" and probe.data_type is DataType.FLOAT16 and probe.clauses[0] in _CLAUSES
-    ]  # fmt: skip
+    ]
     assert found, "the selection is empty"
     return found
 

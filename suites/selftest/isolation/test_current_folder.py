@@ -59,28 +59,41 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run ``dmlcts`` as its script does, in a process that nobody made safe."""
     script = folder.parent / "bin" / "dmlcts"
     script.parent.mkdir()
-    script.write_text("from dmlcts.suites.commands.entry import main\n\nif __name__ == '__main__':\n    main()\n",
-                      encoding="utf-8")  # fmt: skip
+    script.write_text(
+        "from dmlcts.suites.commands.entry import main\n\nif __name__ == '__main__':\n    main()\n", encoding="utf-8"
+    )
     environment = interpreter.users_environment() | {
-        "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull, "DMLCTS_CACHE": str(folder.parent / "cache"),
-    }  # fmt: skip
-    return subprocess.run([sys.executable, str(script), *words], cwd=folder, env=environment, capture_output=True,
-                          text=True, timeout=300, check=False)  # fmt: skip
+        "PIP_RETRIES": "0",
+        "PIP_CONFIG_FILE": os.devnull,
+        "DMLCTS_CACHE": str(folder.parent / "cache"),
+    }
+    return subprocess.run(
+        [sys.executable, str(script), *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
     "words, code, said",
     [
         (["run", "--backend", "wrong.py:Backend", *FEW, "--clause", "is-nan.formula", "-n", "2"], 1, "NOT CONFORMANT"),
-        (["sweep", "--backend", "wrong.py:Backend", "--operator", "ROUND", "--data-type", "FLOAT16", "-n", "2"], 1,
-         "NOT CONFORMANT"),
+        (
+            ["sweep", "--backend", "wrong.py:Backend", "--operator", "ROUND", "--data-type", "FLOAT16", "-n", "2"],
+            1,
+            "NOT CONFORMANT",
+        ),
         (["compare", "cpu", "wrong.py:Backend", *FEW, "--clause", "is-nan.sign"], 0, "wrong.py:Backend"),
         (["backends", "--check", "cpu", *FEW], 0, "next:"),
         (["spec", "lint"], 0, "no fault"),
         (["history", "onnxruntime", "--versions", "1.20.0", "--index-url", "http://127.0.0.1:9/", *FEW], 3, "pip"),
     ],
     ids=["run", "sweep", "compare", "check", "lint", "history"],
-)  # fmt: skip
+)
 @pytest.mark.size("all", brief=1, thorough=3)
 def test_no_module_of_the_current_folder_runs(folder: Path, words: list[str], code: int, said: str) -> None:
     done = command(folder, *words)

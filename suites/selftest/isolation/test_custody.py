@@ -108,8 +108,9 @@ def test_a_daemon_that_was_forked_twice_ends_before_the_results_are_written(
 
 def test_such_a_daemon_outlives_who_does_not_end_it(tmp_path: Path) -> None:
     (tmp_path / "daemon.py").write_text(DAEMON, encoding="utf-8")
-    subprocess.run(own_python("-c", "import sys; sys.path.append('.'); import daemon; daemon.daemon()"),
-                   cwd=tmp_path, check=True)  # fmt: skip
+    subprocess.run(
+        own_python("-c", "import sys; sys.path.append('.'); import daemon; daemon.daemon()"), cwd=tmp_path, check=True
+    )
     deadline = time.monotonic() + 60
     while not daemons(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.01)

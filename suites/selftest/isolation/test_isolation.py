@@ -376,7 +376,7 @@ class Answers:
             "open": {"device": fields.get("device"), "name": "x", "info": info},
             "create": {"kernel": fields.get("kernel")},
             "dispatch": {"size": fields.get("size")},
-        }  # fmt: skip
+        }
         return self.changes.get(do, {"answer": right.get(do, {})})
 
     def garbled(self, said: str) -> Exception:
@@ -420,8 +420,17 @@ def test_operators_travel_bit_for_bit() -> None:
 
 
 def test_device_descriptions_travel() -> None:
-    info = read_info(write_info({"name": "n", "feature_level": 3.0, "data_types": {"CLIP": ["INT8"]}, "driver": 7,
-                                 "details": {"b": object, "a": [1, {2}]}}))  # fmt: skip
+    info = read_info(
+        write_info(
+            {
+                "name": "n",
+                "feature_level": 3.0,
+                "data_types": {"CLIP": ["INT8"]},
+                "driver": 7,
+                "details": {"b": object, "a": [1, {2}]},
+            }
+        )
+    )
     assert (info.name, str(info.feature_level), info.driver) == ("n", "3.0", "7")
     assert info.data_types == {"ELEMENT_WISE_CLIP": frozenset({DataType.INT8})}
     assert info.details == {"b": str(object), "a": [1, [2]]}

@@ -77,19 +77,27 @@ def test_the_survey_asks_the_first_type_at_every_rank_and_every_other_at_its_low
     names = [one.name for one in TABLES.operator("CLIP").data_types]
     assert set(names) == set(EVERY)
     assert bench.asked == [(names[0], (2,) * rank) for rank in range(1, 9)] + [(name, (2,)) for name in names[1:]]
-    assert found.first == {(table.operator, table.data_types[0]) for table in TABLES.operators.values()
-                           if Subject.on(table, table.data_types[0], bench.level).obliged_ranks}  # fmt: skip
+    assert found.first == {
+        (table.operator, table.data_types[0])
+        for table in TABLES.operators.values()
+        if Subject.on(table, table.data_types[0], bench.level).obliged_ranks
+    }
 
 
-@pytest.mark.parametrize("lost, hazards", [
-    ([("FLOAT32", 1)], Hazards(operators=frozenset({CLIP}))),
-    ([("FLOAT32", 2)], Hazards(ranks=frozenset({(CLIP, 2)}))),
-    ([("FLOAT32", 4), ("FLOAT32", 8)], Hazards(ranks=frozenset({(CLIP, 4), (CLIP, 8)}))),
-    ([("FLOAT16", 1)], Hazards(data_types=frozenset({(CLIP, DataType.FLOAT16)}))),
-    ([("FLOAT16", 2)], Hazards()),  # not asked
-    ([("UINT8", 1), ("FLOAT32", 3)],
-     Hazards(ranks=frozenset({(CLIP, 3)}), data_types=frozenset({(CLIP, DataType.UINT8)}))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "lost, hazards",
+    [
+        ([("FLOAT32", 1)], Hazards(operators=frozenset({CLIP}))),
+        ([("FLOAT32", 2)], Hazards(ranks=frozenset({(CLIP, 2)}))),
+        ([("FLOAT32", 4), ("FLOAT32", 8)], Hazards(ranks=frozenset({(CLIP, 4), (CLIP, 8)}))),
+        ([("FLOAT16", 1)], Hazards(data_types=frozenset({(CLIP, DataType.FLOAT16)}))),
+        ([("FLOAT16", 2)], Hazards()),  # not asked
+        (
+            [("UINT8", 1), ("FLOAT32", 3)],
+            Hazards(ranks=frozenset({(CLIP, 3)}), data_types=frozenset({(CLIP, DataType.UINT8)})),
+        ),
+    ],
+)
 def test_what_loses_the_process_twice_in_the_survey_is_a_hazard(lost: list[tuple[str, int]], hazards: Hazards) -> None:
     bench = Asked(lost)
     assert survey(bench) == hazards
@@ -104,16 +112,22 @@ def test_what_loses_the_process_once_in_the_survey_is_no_hazard_and_is_told_late
     assert (told.operator.input.sizes, mishap.outcome) == ((2, 2, 2), "timeout")
 
 
-@pytest.mark.parametrize("hazards, covered", [
-    (Hazards(), []),
-    (Hazards(operators=frozenset({CLIP})), ["INT8 1", "INT8 2", "UINT8 1", "UINT8 2"]),
-    (Hazards(data_types=frozenset({(CLIP, DataType.UINT8)})), ["UINT8 1", "UINT8 2"]),
-    (Hazards(ranks=frozenset({(CLIP, 2)})), ["INT8 2", "UINT8 2"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "hazards, covered",
+    [
+        (Hazards(), []),
+        (Hazards(operators=frozenset({CLIP})), ["INT8 1", "INT8 2", "UINT8 1", "UINT8 2"]),
+        (Hazards(data_types=frozenset({(CLIP, DataType.UINT8)})), ["UINT8 1", "UINT8 2"]),
+        (Hazards(ranks=frozenset({(CLIP, 2)})), ["INT8 2", "UINT8 2"]),
+    ],
+)
 def test_a_hazard_covers_what_is_dispatched_of_its_kind(hazards: Hazards, covered: list[str]) -> None:
     assert bool(hazards) is bool(covered)
-    cases = {f"{kind.name} {rank}": value_case(operator=of_one_element(kind, rank))
-             for kind in (DataType.INT8, DataType.UINT8) for rank in (1, 2)}  # fmt: skip
+    cases = {
+        f"{kind.name} {rank}": value_case(operator=of_one_element(kind, rank))
+        for kind in (DataType.INT8, DataType.UINT8)
+        for rank in (1, 2)
+    }
     assert [name for name, one in cases.items() if hazards.covers(one)] == covered
     for expectation in ("refused", "accepted", "either"):
         assert hazards.covers(value_case(expectation=expectation)) is False
@@ -158,13 +172,16 @@ def again(finding: Finding) -> str:
     return dict(finding.details)["again"]
 
 
-@pytest.mark.parametrize("outcomes, tried", [
-    (["crash"] * 9, 4),
-    (["timeout"] * 9, 2),
-    (["device_lost", "timeout", "crash", "timeout"] + ["crash"] * 5, 4),
-    (["crash", "timeout", "timeout"] + ["crash"] * 6, 3),
-    (["crash", "timeout", "", "", "", "resource_error", "", "", ""], 9),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "outcomes, tried",
+    [
+        (["crash"] * 9, 4),
+        (["timeout"] * 9, 2),
+        (["device_lost", "timeout", "crash", "timeout"] + ["crash"] * 5, 4),
+        (["crash", "timeout", "timeout"] + ["crash"] * 6, 3),
+        (["crash", "timeout", "", "", "", "resource_error", "", "", ""], 9),
+    ],
+)
 def test_a_test_that_lost_four_processes_or_two_to_timeouts_asks_no_further(outcomes: list[str], tried: int) -> None:
     bench = Losing(outcomes)
     judge = Judge(bench, raising=False)
@@ -224,11 +241,14 @@ def test_a_test_that_judged_another_case_or_had_none_tries_nothing_at_its_end() 
     assert bench.dispatched == [0]
 
 
-@pytest.mark.parametrize("second, said, clause", [
-    ("", "no fault in a fresh process: what ran before it is to blame, or chance", "execution.independent"),
-    ("timeout", "timeout in a fresh process: what ran before it is to blame, or chance", "execution.independent"),
-    ("crash", "the same in a fresh process: the case itself is to blame", "clip.formula"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "second, said, clause",
+    [
+        ("", "no fault in a fresh process: what ran before it is to blame, or chance", "execution.independent"),
+        ("timeout", "timeout in a fresh process: what ran before it is to blame, or chance", "execution.independent"),
+        ("crash", "the same in a fresh process: the case itself is to blame", "clip.formula"),
+    ],
+)
 def test_of_a_loss_it_is_said_what_a_fresh_process_does(second: str, said: str, clause: str) -> None:
     (found,) = judge_surviving(Losing(["crash", second], by_turn=True), value_case()).findings
     assert (again(found), found.clause, found.outcome) == (said, clause, "crash")

@@ -24,8 +24,16 @@ def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
     tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
     """The whole selection takes seconds; the full quick profile is a command in the documentation."""
-    chosen = ("--operator", "ROUND", "--data-type", "FLOAT32", "--timeout", "1",
-              "--clause", "round.support.*,round.nearest-even,tensor.rank.*")  # fmt: skip
+    chosen = (
+        "--operator",
+        "ROUND",
+        "--data-type",
+        "FLOAT32",
+        "--timeout",
+        "1",
+        "--clause",
+        "round.support.*,round.nearest-even,tensor.rank.*",
+    )
     ran = dmlcts("run", "--backend", f"{FAULTY}:AbortsOn7HangsOn6", *chosen)
     assert ran.code == 1, ran.out + ran.err
     assert ran.results["verdict"] == "NOT_CONFORMANT"
@@ -45,9 +53,16 @@ def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
 @pytest.mark.size("all")
 def test_an_element_type_that_aborts_is_blamed_and_the_others_pass(dmlcts: Callable[..., Any]) -> None:
     ran = dmlcts(
-        "run", "--backend", f"{FAULTY}:AbortsOnInt8", "--operator", "CLIP", "--data-type", "INT8,INT16",
-        "--clause", "clip.cast.integer,clip.formula",
-    )  # fmt: skip
+        "run",
+        "--backend",
+        f"{FAULTY}:AbortsOnInt8",
+        "--operator",
+        "CLIP",
+        "--data-type",
+        "INT8,INT16",
+        "--clause",
+        "clip.cast.integer,clip.formula",
+    )
     assert ran.code == 1, ran.out + ran.err
     by_type = {(row["data_type"], row["outcome"]) for row in ran.results["clauses"]}
     assert ("INT8", "crash") in by_type

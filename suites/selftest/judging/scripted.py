@@ -27,8 +27,11 @@ def bench(backend: Any, **changes: Any) -> Bench:
 
 def threshold(source: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
     source = source or tensor()
-    return OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": source, "OutputTensor": source},
-                        {"ScaleBias": None, "Min": f32(-2)} | attributes)  # fmt: skip
+    return OperatorDesc(
+        "ELEMENT_WISE_THRESHOLD",
+        {"InputTensor": source, "OutputTensor": source},
+        {"ScaleBias": None, "Min": f32(-2)} | attributes,
+    )
 
 
 def rounding(source: TensorDesc, mode: str = "HALVES_TO_NEAREST_EVEN") -> OperatorDesc:
@@ -49,8 +52,16 @@ class Device(Reference):
         closes: how many kernels close before closing one fails; ``None`` where all close.
     """
 
-    def __init__(self, wrong: Any = None, *, fails: int = 999, spoils: tuple[int, ...] = (), refuse: Any = None,
-                 closes: int | None = None, level: str = "5.0") -> None:  # fmt: skip
+    def __init__(
+        self,
+        wrong: Any = None,
+        *,
+        fails: int = 999,
+        spoils: tuple[int, ...] = (),
+        refuse: Any = None,
+        closes: int | None = None,
+        level: str = "5.0",
+    ) -> None:
         self.wrong = wrong or {}
         self.fails = fails
         self.spoils = spoils

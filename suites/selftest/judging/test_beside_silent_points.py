@@ -62,9 +62,10 @@ class WrongThroughout(Right):
 def judged(made: type[Reference]) -> tuple[Judge, set[str]]:
     """What the test of SIGN's silent points finds on FLOAT32: the judge, and the clauses after shrinking."""
     (probe,) = [
-        one for one in probes(TABLES)
+        one
+        for one in probes(TABLES)
         if one.table.short_name == "SIGN" and one.data_type.name == "FLOAT32" and "silent_points" in one.test
-    ]  # fmt: skip
+    ]
     bench = Bench("x", made(), {}, TABLES)
     assert bench.level == FeatureLevel(LEVEL)
     judge = probe.run(bench, 0)

@@ -1,4 +1,5 @@
 """Every expectation, looked at closely: what it asks of an implementation, what it finds, and how it says so."""
+
 from __future__ import annotations
 
 import re
@@ -168,11 +169,14 @@ def test_accepting_what_must_be_refused_closes_it_too() -> None:
 @pytest.mark.parametrize(
     "data_type, rank, level, clause",
     [
-        (DataType.FLOAT32, 4, "5.0", "clip.support.level-1-0"), (DataType.FLOAT32, 3, "5.0", "clip.support.level-3-0"),
-        (DataType.INT8, 4, "5.0", "clip.support.level-2-1"), (DataType.INT64, 4, "5.0", "clip.support.level-5-0"),
-        (DataType.INT64, 4, "3.0", "clip.formula"), (DataType.INT8, 9, "5.0", "clip.formula"),
+        (DataType.FLOAT32, 4, "5.0", "clip.support.level-1-0"),
+        (DataType.FLOAT32, 3, "5.0", "clip.support.level-3-0"),
+        (DataType.INT8, 4, "5.0", "clip.support.level-2-1"),
+        (DataType.INT64, 4, "5.0", "clip.support.level-5-0"),
+        (DataType.INT64, 4, "3.0", "clip.formula"),
+        (DataType.INT8, 9, "5.0", "clip.formula"),
     ],
-)  # fmt: skip
+)
 def test_support_is_owed_to_the_lowest_level(data_type: DataType, rank: int, level: str, clause: str) -> None:
     operator = clip(tensor((1,) * rank, data_type))
     assert support_clause(bench(Device(), level=FeatureLevel.parse(level)), operator) == clause
@@ -208,12 +212,16 @@ def test_the_packed_variant_is_as_large_but_not_larger_than_it_need_be() -> None
     "attributes, refuse",
     [
         ({"ScaleBias": ScaleBias(2, 1)}, lambda operator: "scale" if operator.attributes["ScaleBias"] else ""),
-        ({"Min": f32(3), "Max": f32(-2)},
-         lambda operator: "order" if operator.attributes["Min"] > operator.attributes["Max"] else ""),
-        ({"Min": f32(1), "Max": f32(1)},
-         lambda operator: "equal" if operator.attributes["Min"] == operator.attributes["Max"] else ""),
+        (
+            {"Min": f32(3), "Max": f32(-2)},
+            lambda operator: "order" if operator.attributes["Min"] > operator.attributes["Max"] else "",
+        ),
+        (
+            {"Min": f32(1), "Max": f32(1)},
+            lambda operator: "equal" if operator.attributes["Min"] == operator.attributes["Max"] else "",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refused_attributes_break_the_clause_of_the_case(attributes: Any, refuse: Any) -> None:
     one = case(clip(**attributes), clause="clip.scale-bias", layout_clause=None)
     device = Device(refuse=refuse)
@@ -222,12 +230,18 @@ def test_refused_attributes_break_the_clause_of_the_case(attributes: Any, refuse
     assert only(judged(Device(refuse=lambda _: "all"), one)).clause == "clip.support.level-3-0"
 
 
-@pytest.mark.parametrize("value, data_type, clause", [
-    (np.nan, DataType.FLOAT16, "clip.formula"), (-np.inf, DataType.FLOAT16, "clip.formula"),
-    (1 / 3, DataType.FLOAT16, "clip.cast.float16"), (0.25, DataType.FLOAT16, "clip.formula"),
-    (-70000.0, DataType.FLOAT16, "clip.cast.float16-overflow"),
-    (0.25, DataType.INT8, "clip.cast.integer"), (np.nan, DataType.INT8, "clip.formula"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value, data_type, clause",
+    [
+        (np.nan, DataType.FLOAT16, "clip.formula"),
+        (-np.inf, DataType.FLOAT16, "clip.formula"),
+        (1 / 3, DataType.FLOAT16, "clip.cast.float16"),
+        (0.25, DataType.FLOAT16, "clip.formula"),
+        (-70000.0, DataType.FLOAT16, "clip.cast.float16-overflow"),
+        (0.25, DataType.INT8, "clip.cast.integer"),
+        (np.nan, DataType.INT8, "clip.formula"),
+    ],
+)
 def test_a_refused_bound_breaks_the_clause_on_its_cast_where_it_is_a_number_that_the_type_has_not(
     value: float, data_type: DataType, clause: str
 ) -> None:
@@ -248,8 +262,11 @@ def test_the_simplest_wrong_value_is_shown_with_what_was_acceptable() -> None:
     finding = only(judged(device, case()))
     assert finding.title == "input 0 gives 6"
     assert details(finding) == {
-        "input": "0 (0x00) at index [2]", "acceptable": "0 (0x00)", "got": "6 (0x06)", "wrong": "3 of 5 elements",
-    }  # fmt: skip
+        "input": "0 (0x00) at index [2]",
+        "acceptable": "0 (0x00)",
+        "got": "6 (0x06)",
+        "wrong": "3 of 5 elements",
+    }
     assert finding.suspects == ((0,), (3,), (-100,))
     assert finding.wrong == 3
 

@@ -402,11 +402,16 @@ def test_a_rank_that_loses_the_device_is_a_hazard_of_its_operator() -> None:
     assert (found.operators, found.data_types, found.ranks) == (frozenset(), frozenset(), {("ELEMENT_WISE_CLIP", 8)})
 
 
-@pytest.mark.parametrize("clause, data_type, tried, wanted", [
-    ("clip.support.float32", DataType.FLOAT32, 0, True), ("clip.support.float32", DataType.FLOAT32, 1, True),
-    ("clip.support.int8", DataType.INT8, 0, True), ("clip.support.int8", DataType.INT8, 1, False),
-    ("clip.formula", DataType.FLOAT32, 0, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "clause, data_type, tried, wanted",
+    [
+        ("clip.support.float32", DataType.FLOAT32, 0, True),
+        ("clip.support.float32", DataType.FLOAT32, 1, True),
+        ("clip.support.int8", DataType.INT8, 0, True),
+        ("clip.support.int8", DataType.INT8, 1, False),
+        ("clip.formula", DataType.FLOAT32, 0, False),
+    ],
+)
 def test_of_hazards_the_first_type_is_tried_and_one_case_of_each_other(
     clause: str, data_type: DataType, tried: int, wanted: bool
 ) -> None:
@@ -640,8 +645,10 @@ def test_a_case_whose_values_belong_together_is_not_shrunk() -> None:
 
 
 def shapes(judged: Case) -> list[Any]:
-    return [(item.operator.input.sizes, item.operator.input.strides, item.operator.output.strides)
-            for item in smaller_cases(judged)]  # fmt: skip
+    return [
+        (item.operator.input.sizes, item.operator.input.strides, item.operator.output.strides)
+        for item in smaller_cases(judged)
+    ]
 
 
 def test_simpler_variants_come_in_order() -> None:

@@ -74,9 +74,15 @@ def test_what_an_implementation_in_this_process_does_wrong_leaves_nothing_out() 
     assert judge.ledger.left_out == 0
 
 
-@pytest.mark.parametrize("outcomes, left", [
-    (["crash"] * 3, 0), (["crash"] * 4, 1), (["timeout"], 0), (["timeout"] * 2, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "outcomes, left",
+    [
+        (["crash"] * 3, 0),
+        (["crash"] * 4, 1),
+        (["timeout"], 0),
+        (["timeout"] * 2, 1),
+    ],
+)
 def test_after_four_losses_or_two_hangs_a_test_tries_nothing_more(outcomes: list[str], left: int) -> None:
     judge = Judge(bench(Reference()))
     judge._unexpected = outcomes
@@ -92,9 +98,14 @@ def test_a_loss_that_no_test_explains_is_counted_under_its_clause() -> None:
     assert [(row[0], tally.failures) for row, tally in judge.ledger.tallies.items()] == [("execution.independent", 1)]
 
 
-@pytest.mark.parametrize("changes, measured", [
-    ({}, True), ({"layout_clause": "tensor.position"}, False), ({"expectation": "again"}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes, measured",
+    [
+        ({}, True),
+        ({"layout_clause": "tensor.position"}, False),
+        ({"expectation": "again"}, False),
+    ],
+)
 def test_errors_are_measured_on_ordinary_tensors_alone(changes: dict[str, Any], measured: bool) -> None:
     tensor = TensorDesc(F32, (3,))
     operator = OperatorDesc("ELEMENT_WISE_EXP", {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None})
@@ -118,10 +129,15 @@ def test_a_tally_names_the_types_of_an_operator_that_has_several() -> None:
 # ---------------------------------------------------------------------------------------------- what is lost
 
 
-@pytest.mark.parametrize("clauses, wanted", [
-    (("clip.support.level-3-0", None), True), (("clip.formula", None), False),
-    (("clip.formula", "clip.support.level-3-0"), True), (("clip.formula", "tensor.position"), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "clauses, wanted",
+    [
+        (("clip.support.level-3-0", None), True),
+        (("clip.formula", None), False),
+        (("clip.formula", "clip.support.level-3-0"), True),
+        (("clip.formula", "tensor.position"), False),
+    ],
+)
 def test_under_a_hazard_a_case_of_the_support_table_is_wanted(clauses: tuple[str, str | None], wanted: bool) -> None:
     asked = value_case(clause=clauses[0], layout_clause=clauses[1])
     assert is_wanted(Hazards(), asked, 0) is wanted
@@ -161,10 +177,13 @@ def test_an_input_turned_over_bit_by_bit_is_no_result_in_place_either(count: int
     assert (finding.clause, finding.outcome) == ("clip.formula", "fail")
 
 
-@pytest.mark.parametrize("data_type, values", [
-    (DataType.UINT8, [1, 2, 3, 5, 0, 7, 50, 100, 0, 255, 85]),
-    (DataType.INT8, [1, 2, 3, 5, 0, 7, 50, 100, -1, -2, -7, -128, 127, 42]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data_type, values",
+    [
+        (DataType.UINT8, [1, 2, 3, 5, 0, 7, 50, 100, 0, 255, 85]),
+        (DataType.INT8, [1, 2, 3, 5, 0, 7, 50, 100, -1, -2, -7, -128, 127, 42]),
+    ],
+)
 def test_what_is_put_where_it_must_not_be_read_is_plain(data_type: DataType, values: list[int]) -> None:
     assert marks(data_type).tolist() == values
 
@@ -181,17 +200,25 @@ def test_another_poison_differs_in_every_element(held: int) -> None:
     assert (other != poison).all()
 
 
-@pytest.mark.parametrize("sizes, strides, first, second", [
-    ((40,), None, 3, 5), ((40,), None, 5, 3), ((2, 20), (0, 1), 7, 7), ((2, 20), (20, 1), 7, 7),
-    ((20, 2), (2, 0), 3, 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sizes, strides, first, second",
+    [
+        ((40,), None, 3, 5),
+        ((40,), None, 5, 3),
+        ((2, 20), (0, 1), 7, 7),
+        ((2, 20), (20, 1), 7, 7),
+        ((20, 2), (2, 0), 3, 3),
+    ],
+)
 def test_what_is_expected_of_two_inputs_repeats_where_both_do(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, first: int, second: int
 ) -> None:
     """Streams of unlike lengths, and one input broadcast along two elements, repeat as a whole nowhere or later."""
     assert BULK_PERIOD > 40
-    for operator in (of_two("ADD", TensorDesc(F32, sizes, strides), TensorDesc(F32, sizes)),
-                     of_two("ADD", TensorDesc(F32, sizes), TensorDesc(F32, sizes, strides))):  # fmt: skip
+    for operator in (
+        of_two("ADD", TensorDesc(F32, sizes, strides), TensorDesc(F32, sizes)),
+        of_two("ADD", TensorDesc(F32, sizes), TensorDesc(F32, sizes, strides)),
+    ):
         given = {"ATensor": np.arange(first) + 0.5, "BTensor": 10 * np.arange(second)}
         asked = Case(operator, Streams.of(given, operator), "add.formula")
         oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(asked).inputs
@@ -258,14 +285,22 @@ def test_one_input_that_is_broadcast_or_permuted_names_the_strides() -> None:
         assert stride_clause(of_two("ADD", plain, other)) == f"tensor.strides.{named}"
 
 
-@pytest.mark.parametrize("output, level, refused", [
-    (DataType.UINT8, "1.0", True), (DataType.UINT32, "1.0", False), (DataType.UINT8, "2.0", False),
-    (DataType.FLOAT64, "1.0", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "output, level, refused",
+    [
+        (DataType.UINT8, "1.0", True),
+        (DataType.UINT32, "1.0", False),
+        (DataType.UINT8, "2.0", False),
+        (DataType.FLOAT64, "1.0", False),
+    ],
+)
 def test_a_type_of_a_later_level_may_be_refused_for_that_alone(output: DataType, level: str, refused: bool) -> None:
     """One of an output is enough, although the inputs' is listed: nothing is learnt of the sizes."""
-    tensors = {"ATensor": TensorDesc(F32, (1, 1, 1, 2)), "BTensor": TensorDesc(F32, (1, 1, 1, 3)),
-               "OutputTensor": TensorDesc(output, (1, 1, 1, 2))}  # fmt: skip
+    tensors = {
+        "ATensor": TensorDesc(F32, (1, 1, 1, 2)),
+        "BTensor": TensorDesc(F32, (1, 1, 1, 3)),
+        "OutputTensor": TensorDesc(output, (1, 1, 1, 2)),
+    }
     operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})
     streams = Streams.of({"ATensor": [1], "BTensor": [1]}, operator)
     asked = Case(operator, streams, "descriptions.sizes", None, "refused")
@@ -300,11 +335,14 @@ def test_a_float_beside_integers_is_told_in_full_from_a_hundred_million_on() -> 
     assert attribute_text(f32(1e8)) != attribute_text(f32(1e8), DataType.INT64)
 
 
-@pytest.mark.parametrize("placement, said", [
-    (Placement(one_region=True), "inputs with equal descriptions share one region"),
-    (Placement(overlapping=True), "each input begins 16 bytes behind the one before, in its region"),
-    (Placement(), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "placement, said",
+    [
+        (Placement(one_region=True), "inputs with equal descriptions share one region"),
+        (Placement(overlapping=True), "each input begins 16 bytes behind the one before, in its region"),
+        (Placement(), None),
+    ],
+)
 def test_evidence_says_where_inputs_share_memory(placement: Placement, said: str | None) -> None:
     operator = of_two("ADD", TensorDesc(F32, (2,)))
     streams = Streams.of({"ATensor": [1, 2], "BTensor": [3, 4]}, operator)

@@ -100,10 +100,14 @@ class AcceptsAll(Reference):
 
 
 FAULTS = [
-    (PastTheEnd, "tensor.output.bounds"), (BeforeTheStart, "tensor.output.bounds"), (FarAway, "tensor.output.bounds"),
-    (InTheInput, "tensor.input.unchanged"), (OneMissing, "tensor.output.complete"), (OneWrong, "tensor.position"),
+    (PastTheEnd, "tensor.output.bounds"),
+    (BeforeTheStart, "tensor.output.bounds"),
+    (FarAway, "tensor.output.bounds"),
+    (InTheInput, "tensor.input.unchanged"),
+    (OneMissing, "tensor.output.complete"),
+    (OneWrong, "tensor.position"),
     (RefusesInt8, "clip.support.level-3-0"),
-]  # fmt: skip
+]
 
 
 def found(backend: Any, judged: Case) -> list[tuple[str, str]]:
@@ -204,8 +208,15 @@ def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:
     assert (finding.clause, finding.case.operator.input.sizes) == ("clip.formula", (1,))
     assert finding.case.values.first.array(1)[0] == 3
     said = account(planted.tables, finding, "again")
-    for words in ("input 3 gives 2", "3 (0x03) at index [0]", "acceptable   3 (0x03)", "got          2 (0x02)",
-                  "Min          -2.0 (0xc0000000)", "clip.formula (required)", "replay       again"):  # fmt: skip
+    for words in (
+        "input 3 gives 2",
+        "3 (0x03) at index [0]",
+        "acceptable   3 (0x03)",
+        "got          2 (0x02)",
+        "Min          -2.0 (0xc0000000)",
+        "clip.formula (required)",
+        "replay       again",
+    ):
         assert words in said
 
 
@@ -252,9 +263,15 @@ def cases() -> Iterator[Case]:
     yield case(values=Values.bulk(DataType.INT8, 7), expectation="refused", layout_clause=None)
     described = TensorDesc(DataType.FLOAT32, (1,))
     payload = np.array(0x7FC12345, np.uint32).view(f32)[()]
-    yield Case(OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": described, "OutputTensor": described},
-                            {"ScaleBias": ScaleBias(-0.0, 2.5), "Min": payload, "Max": f32(-0.0)}),
-               Values.of([np.nan, -0.0], DataType.FLOAT32), "clip.nan.bound")  # fmt: skip
+    yield Case(
+        OperatorDesc(
+            "ELEMENT_WISE_CLIP",
+            {"InputTensor": described, "OutputTensor": described},
+            {"ScaleBias": ScaleBias(-0.0, 2.5), "Min": payload, "Max": f32(-0.0)},
+        ),
+        Values.of([np.nan, -0.0], DataType.FLOAT32),
+        "clip.nan.bound",
+    )
 
 
 @pytest.mark.parametrize("written", list(cases()), ids=lambda written: written.clause)
@@ -272,8 +289,18 @@ PLAIN = st.recursive(
 @given(data=st.data())
 def test_a_case_of_strangers_is_read_or_refused(data: st.DataObject) -> None:
     document = case().to_json()
-    paths = ["operator", "tensors", "tensors/InputTensor", "tensors/InputTensor/sizes", "attributes", "attributes/Min",
-             "values", "placement", "placement/front", "expectation"]  # fmt: skip
+    paths = [
+        "operator",
+        "tensors",
+        "tensors/InputTensor",
+        "tensors/InputTensor/sizes",
+        "attributes",
+        "attributes/Min",
+        "values",
+        "placement",
+        "placement/front",
+        "expectation",
+    ]
     *parents, last = data.draw(st.sampled_from(paths)).split("/")
     place = document
     for key in parents:
@@ -285,10 +312,18 @@ def test_a_case_of_strangers_is_read_or_refused(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(
     "value, said",
-    [(f32(0.1), "0.1"), (f32(8388609), "8388609.0"), (f32(np.inf), "inf"), (f32(-0.0), "-0.0"), (f32(np.nan), "NaN"),
-     (np.float16(65504), "65504.0"), (f32(1e-40), "1e-40"), (np.int8(-3), "-3"),
-     (np.uint64(2**64 - 1), str(2**64 - 1))],
-)  # fmt: skip
+    [
+        (f32(0.1), "0.1"),
+        (f32(8388609), "8388609.0"),
+        (f32(np.inf), "inf"),
+        (f32(-0.0), "-0.0"),
+        (f32(np.nan), "NaN"),
+        (np.float16(65504), "65504.0"),
+        (f32(1e-40), "1e-40"),
+        (np.int8(-3), "-3"),
+        (np.uint64(2**64 - 1), str(2**64 - 1)),
+    ],
+)
 def test_numbers_are_written_as_people_write_them(value: Any, said: str) -> None:
     assert text(value) == said
 

@@ -71,9 +71,23 @@ def test_an_invalid_description_counts_as_refused() -> None:
     assert judgement.clauses == ("tensor.size.zero", "tensor.position")
 
 
-@pytest.mark.parametrize("expectation", ["oracle", "idempotent", "monotone", "contained", "again", "beside others",
-                                         "plain layout", "harmless", "left open", "accepted", "either",
-                                         "refused"])  # fmt: skip
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        "oracle",
+        "idempotent",
+        "monotone",
+        "contained",
+        "again",
+        "beside others",
+        "plain layout",
+        "harmless",
+        "left open",
+        "accepted",
+        "either",
+        "refused",
+    ],
+)
 def test_every_expectation_stops_at_what_cannot_be_expressed(expectation: str) -> None:
     judgement = judge_case(bench(NoStrides()), case(STRIDED, expectation=expectation))
     assert (judgement.findings, judgement.refused, judgement.executions) == ((), False, ())
@@ -110,20 +124,25 @@ class Bare(Reference):
         return super().create(operator)
 
 
-@pytest.mark.parametrize("strides, target, scaled, layout, clause", [
-    ((2, 1), None, False, "clip.in-place", "tensor.strides.packed"),
-    ((4, 1), None, False, "clip.in-place", "tensor.strides.output"),
-    ((4, 1), (4, 1), False, "clip.in-place", "tensor.strides.padded"),
-    ((1, 2), None, False, "tensor.position", "tensor.strides.permuted"),
-    ((0, 1), None, True, "tensor.position", "tensor.strides.broadcast"),
-    ((1, 2), None, True, "tensor.strides.output", "tensor.strides.output"),
-    (None, None, True, "tensor.position", "clip.scale-bias.integer"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "strides, target, scaled, layout, clause",
+    [
+        ((2, 1), None, False, "clip.in-place", "tensor.strides.packed"),
+        ((4, 1), None, False, "clip.in-place", "tensor.strides.output"),
+        ((4, 1), (4, 1), False, "clip.in-place", "tensor.strides.padded"),
+        ((1, 2), None, False, "tensor.position", "tensor.strides.permuted"),
+        ((0, 1), None, True, "tensor.position", "tensor.strides.broadcast"),
+        ((1, 2), None, True, "tensor.strides.output", "tensor.strides.output"),
+        (None, None, True, "tensor.position", "clip.scale-bias.integer"),
+    ],
+)
 def test_a_case_is_lacking_for_the_sake_of_what_the_backend_lacks(
     strides: tuple[int, ...] | None, target: tuple[int, ...] | None, scaled: bool, layout: str, clause: str
 ) -> None:
-    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 2), strides),
-               "OutputTensor": TensorDesc(DataType.INT8, (2, 2), target)}  # fmt: skip
+    tensors = {
+        "InputTensor": TensorDesc(DataType.INT8, (2, 2), strides),
+        "OutputTensor": TensorDesc(DataType.INT8, (2, 2), target),
+    }
     attributes = {**clip().attributes, "ScaleBias": ScaleBias(2, 1) if scaled else None}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
     judgement = judge_case(bench(Bare()), case(operator, layout_clause=layout))
@@ -173,8 +192,9 @@ def test_the_ledger_counts_what_ran_and_what_could_not() -> None:
     judge.all([case(STRIDED), case(clip()), case(STRIDED)])
     row = ("ELEMENT_WISE_CLIP", "INT8")
     clauses = ("tensor.strides.padded", "tensor.position", "clip.formula")
-    counts = [(judge.ledger.tallies[clause, *row].cases, judge.ledger.tallies[clause, *row].unsupported)
-              for clause in clauses]  # fmt: skip
+    counts = [
+        (judge.ledger.tallies[clause, *row].cases, judge.ledger.tallies[clause, *row].unsupported) for clause in clauses
+    ]
     assert counts == [(0, 2), (1, 0), (1, 0)]
     assert judge.ledger.unsupported == "no strides here"
     assert not judge.ledger.is_empty
@@ -185,12 +205,15 @@ def tally(clause: str, cases: int, unsupported: int) -> ClauseTally:
     return ClauseTally(clause, "ELEMENT_WISE_CLIP", "FLOAT32", outcome, cases, 10 * cases, 0, unsupported)
 
 
-@pytest.mark.parametrize("cases, unsupported, outcome", [
-    (3, 0, "pass"),
-    (3, 1, "not_supported"),
-    (0, 1, "not_supported"),
-    (0, 0, "not_supported"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "cases, unsupported, outcome",
+    [
+        (3, 0, "pass"),
+        (3, 1, "not_supported"),
+        (0, 1, "not_supported"),
+        (0, 0, "not_supported"),
+    ],
+)
 def test_an_owed_row_with_a_case_that_could_not_run_is_not_supported(
     cases: int, unsupported: int, outcome: str
 ) -> None:
@@ -250,8 +273,19 @@ class Backend(CpuBackend):
 @pytest.mark.size("thorough")
 def test_a_run_without_one_mode_is_incomplete(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BACKEND, "utf-8")
-    ran = dmlcts("run", "--backend", "mine.py:Backend", "--operator", "ROUND", "--data-type", "FLOAT16",
-                 "--clause", "round.*", "--clause", "tensor.strides.padded")  # fmt: skip
+    ran = dmlcts(
+        "run",
+        "--backend",
+        "mine.py:Backend",
+        "--operator",
+        "ROUND",
+        "--data-type",
+        "FLOAT16",
+        "--clause",
+        "round.*",
+        "--clause",
+        "tensor.strides.padded",
+    )
     assert ran.code == 4, ran.out + ran.err
     assert ran.results is not None
     assert ran.results["verdict"] == "INCOMPLETE"
@@ -268,12 +302,21 @@ def test_replaying_exits_as_incomplete(dmlcts: Callable[..., Ran], tmp_path: Pat
     operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": half, "OutputTensor": half}, attributes)
     one = replace(case(operator), clause="round.toward-infinity")
     document = {
-        "format": "dmlcts/failure/1", "title": "t", "clause": one.clause, "operator": operator.name,
-        "data_type": "FLOAT16", "outcome": "fail", "test": "t", "suite_version": "0", "text": "t",
+        "format": "dmlcts/failure/1",
+        "title": "t",
+        "clause": one.clause,
+        "operator": operator.name,
+        "data_type": "FLOAT16",
+        "outcome": "fail",
+        "test": "t",
+        "suite_version": "0",
+        "text": "t",
         "case": one.to_json(),
-    }  # fmt: skip
+    }
     (tmp_path / "failure.yaml").write_text(dump_yaml(document), "utf-8")
     ran = dmlcts("replay", "failure.yaml", "--backend", "mine.py:Backend")
-    assert (ran.code, ran.out.strip()) == (4, "ELEMENT_WISE_ROUND on FLOAT16: not supported by the backend: "
-                                              "no half away from zero")  # fmt: skip
+    assert (ran.code, ran.out.strip()) == (
+        4,
+        "ELEMENT_WISE_ROUND on FLOAT16: not supported by the backend: no half away from zero",
+    )
     assert dmlcts("replay", "failure.yaml", "--backend", "cpu").code == 0

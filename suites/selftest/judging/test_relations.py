@@ -40,8 +40,11 @@ def test_idempotence_is_looked_at() -> None:
     finding = wrongly("idempotent", case(), {3: 2})
     assert (finding.clause, finding.title) == ("clip.formula", "applied again to 3 it gives 2")
     assert details(finding) == {
-        "input": "100 (0x64) at index [4]", "got": "3 (0x03)", "property": finding.title, "wrong": "1 of 5 elements",
-    }  # fmt: skip
+        "input": "100 (0x64) at index [4]",
+        "got": "3 (0x03)",
+        "property": finding.title,
+        "wrong": "1 of 5 elements",
+    }
     assert (finding.wrong, finding.suspects) == (1, ((100,),))
 
 
@@ -178,12 +181,18 @@ def test_a_layout_is_compared_with_the_packed_one() -> None:
 
 @pytest.mark.parametrize(
     "data_type, level, sizes",
-    [(DataType.INT8, "5.0", (7,)), (DataType.INT8, "2.1", (1, 1, 1, 7)), (DataType.INT64, "3.0", (7,)),
-     (DataType.FLOAT64, "5.0", (7,)), (DataType.FLOAT32, "1.0", (1, 1, 1, 7))],
-)  # fmt: skip
+    [
+        (DataType.INT8, "5.0", (7,)),
+        (DataType.INT8, "2.1", (1, 1, 1, 7)),
+        (DataType.INT64, "3.0", (7,)),
+        (DataType.FLOAT64, "5.0", (7,)),
+        (DataType.FLOAT32, "1.0", (1, 1, 1, 7)),
+    ],
+)
 def test_the_plain_tensor_has_the_lowest_rank_there_is(data_type: DataType, level: str, sizes: tuple[int, ...]) -> None:
-    strided = case(clip(tensor((2, 3), data_type, strides=(9, 2))), expectation="idempotent",
-                   placement=Placement(in_place=True))  # fmt: skip
+    strided = case(
+        clip(tensor((2, 3), data_type, strides=(9, 2))), expectation="idempotent", placement=Placement(in_place=True)
+    )
     found = plain(bench(Device(level=level)), strided, Values.of([1], data_type), 7)
     assert found.operator == clip(tensor(sizes, data_type))
     assert (found.layout_clause, found.expectation, found.placement) == (None, "idempotent", Placement())
@@ -195,9 +204,12 @@ def test_one_value_is_taken_from_the_limits() -> None:
     assert finding.title == "input 3 gives 2, though the limits of the type show Min = 0"
     execution = judged(Device(), one).executions[0]
     for attributes, casts in (
-        ({"Min": f32(np.nan)}, {"Min": 0}), ({"Max": f32(1e9)}, {"Max": 127}), ({"Min": f32(1e9)}, {"Min": 127}),
-        ({"Min": f32(-1e9), "Max": f32(1e9)}, {"Min": -128, "Max": 127}), ({}, {}),
-    ):  # fmt: skip
+        ({"Min": f32(np.nan)}, {"Min": 0}),
+        ({"Max": f32(1e9)}, {"Max": 127}),
+        ({"Min": f32(1e9)}, {"Min": 127}),
+        ({"Min": f32(-1e9), "Max": f32(1e9)}, {"Min": -128, "Max": 127}),
+        ({}, {}),
+    ):
         one = case(clip(**attributes), (3, -128, 127, 0, 1), expectation="one value")
         execution = judged(Device(), one).executions[0]
         for strict in (False, True):

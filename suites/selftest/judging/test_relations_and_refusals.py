@@ -46,11 +46,14 @@ def remainders(device: Reference) -> Judgement:
     return judge_case(Bench("x", device, {}, TABLES), one)
 
 
-@pytest.mark.parametrize("wrong, told", [
-    ({"MODULUS_TRUNCATE": 2}, ("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula", 2)),
-    ({"MODULUS_TRUNCATE": 2, "DIVIDE": 3}, ("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula", 2)),
-    ({"DIVIDE": 2}, ("ELEMENT_WISE_DIVIDE", "divide.remainder", 2)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        ({"MODULUS_TRUNCATE": 2}, ("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula", 2)),
+        ({"MODULUS_TRUNCATE": 2, "DIVIDE": 3}, ("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula", 2)),
+        ({"DIVIDE": 2}, ("ELEMENT_WISE_DIVIDE", "divide.remainder", 2)),
+    ],
+)
 def test_the_operator_that_gave_what_it_may_not_is_told_for_its_own_elements(
     wrong: dict[str, int], told: tuple[str, str, int]
 ) -> None:
@@ -104,10 +107,14 @@ def test_a_packed_tensor_that_is_refused_breaks_no_clause_on_strides_in_a_test_o
     assert only(judged(refusing, one)).clause == "clip.support.level-3-0"
 
 
-@pytest.mark.parametrize("low, high, clause", [
-    (1 / 3, 70000.0, "clip.cast.float16-overflow"), (-70000.0, 1 / 3, "clip.cast.float16-overflow"),
-    (1 / 3, 2.5, "clip.cast.float16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "low, high, clause",
+    [
+        (1 / 3, 70000.0, "clip.cast.float16-overflow"),
+        (-70000.0, 1 / 3, "clip.cast.float16-overflow"),
+        (1 / 3, 2.5, "clip.cast.float16"),
+    ],
+)
 def test_of_two_refused_bounds_the_overflow_is_told(low: float, high: float, clause: str) -> None:
     bounded = clip(tensor(data_type=DataType.FLOAT16), Min=f32(low), Max=f32(high))
     refusing = Device(refuse=lambda operator: "no such bounds" if operator.attributes == bounded.attributes else "")

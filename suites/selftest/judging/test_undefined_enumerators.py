@@ -29,9 +29,7 @@ LEVEL = FeatureLevel("5.0")
 
 def rounding(mode: str | np.uint32) -> OperatorDesc:
     tensor = TensorDesc(DataType.FLOAT32, (4,))
-    return OperatorDesc(
-        "ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor}, {"RoundingMode": mode}
-    )  # fmt: skip
+    return OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor}, {"RoundingMode": mode})
 
 
 def rounding_case(mode: str | np.uint32) -> Case:

@@ -26,24 +26,45 @@ def halves(*numbers: float) -> Array:
     return np.array(numbers, np.float16)
 
 
-@pytest.mark.parametrize("acceptance, said", [
-    (Acceptance(DataType.FLOAT16, (halves(1, 5),), np.array([True, False]), strict=True), "any value"),
-    (Acceptance(DataType.FLOAT16, (halves(1, 5),), np.array([False, True]), strict=True), "1.0 (0x3c00)"),
-    (Acceptance(DataType.FLOAT16, (halves(1), halves(-1)), None, strict=True), "1.0 (0x3c00) or -1.0 (0xbc00)"),
-    (Acceptance(DataType.FLOAT16, (halves(1), halves(np.nan)), None, strict=True), "1.0 (0x3c00) or any NaN"),
-    (Acceptance(DataType.FLOAT16, (halves(1),), None, strict=True, spans=((halves(2), halves(3)),)),
-     "1.0 (0x3c00) or 2.0 (0x4000) to 3.0 (0x4200)"),
-    (Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(5), halves(5)),)), "5.0 (0x4500)"),
-    (Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(4), halves(6)),)),
-     "4.0 (0x4400) to 6.0 (0x4600)"),
-    (Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(1), halves(2)),) * 2),
-     "5.0 (0x4500) or 1.0 (0x3c00) to 2.0 (0x4000)"),
-    (Acceptance(DataType.FLOAT16, (halves(3),), None, strict=True,
-                spans=((halves(2), halves(4)), (halves(-1), halves(2)), (halves(7), halves(7)))),
-     "7.0 (0x4700) or -1.0 (0xbc00) to 4.0 (0x4400)"),
-    (Acceptance(DataType.FLOAT16, (halves(0),), None, strict=True, spans=((halves(-0.0), halves(0)),)),
-     "0.0 (0x0000) or -0.0 (0x8000)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "acceptance, said",
+    [
+        (Acceptance(DataType.FLOAT16, (halves(1, 5),), np.array([True, False]), strict=True), "any value"),
+        (Acceptance(DataType.FLOAT16, (halves(1, 5),), np.array([False, True]), strict=True), "1.0 (0x3c00)"),
+        (Acceptance(DataType.FLOAT16, (halves(1), halves(-1)), None, strict=True), "1.0 (0x3c00) or -1.0 (0xbc00)"),
+        (Acceptance(DataType.FLOAT16, (halves(1), halves(np.nan)), None, strict=True), "1.0 (0x3c00) or any NaN"),
+        (
+            Acceptance(DataType.FLOAT16, (halves(1),), None, strict=True, spans=((halves(2), halves(3)),)),
+            "1.0 (0x3c00) or 2.0 (0x4000) to 3.0 (0x4200)",
+        ),
+        (
+            Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(5), halves(5)),)),
+            "5.0 (0x4500)",
+        ),
+        (
+            Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(4), halves(6)),)),
+            "4.0 (0x4400) to 6.0 (0x4600)",
+        ),
+        (
+            Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(1), halves(2)),) * 2),
+            "5.0 (0x4500) or 1.0 (0x3c00) to 2.0 (0x4000)",
+        ),
+        (
+            Acceptance(
+                DataType.FLOAT16,
+                (halves(3),),
+                None,
+                strict=True,
+                spans=((halves(2), halves(4)), (halves(-1), halves(2)), (halves(7), halves(7))),
+            ),
+            "7.0 (0x4700) or -1.0 (0xbc00) to 4.0 (0x4400)",
+        ),
+        (
+            Acceptance(DataType.FLOAT16, (halves(0),), None, strict=True, spans=((halves(-0.0), halves(0)),)),
+            "0.0 (0x0000) or -0.0 (0x8000)",
+        ),
+    ],
+)
 def test_what_is_acceptable_is_said_with_its_bits(acceptance: Acceptance, said: str) -> None:
     assert acceptable_text(acceptance, DataType.FLOAT16) == said
 
@@ -51,8 +72,10 @@ def test_what_is_acceptable_is_said_with_its_bits(acceptance: Acceptance, said: 
 def test_of_several_elements_the_one_that_is_asked_for_is_told() -> None:
     acceptance = Acceptance(DataType.FLOAT16, (halves(1, 2, 3),), None, strict=True)
     assert [acceptable_text(acceptance, DataType.FLOAT16, index) for index in range(3)] == [
-        "1.0 (0x3c00)", "2.0 (0x4000)", "3.0 (0x4200)",
-    ]  # fmt: skip
+        "1.0 (0x3c00)",
+        "2.0 (0x4000)",
+        "3.0 (0x4200)",
+    ]
 
 
 LINES = {
@@ -64,15 +87,21 @@ LINES = {
         "ELEMENT_WISE_ROUND", clip().tensors, {"RoundingMode": "TOWARD_ZERO"}
     ),
     "ELEMENT_WISE_CLIP1, ScaleBias none, MinMaxDataType INT8, Min -2, Max 3": OperatorDesc(
-        "ELEMENT_WISE_CLIP1", clip().tensors,
-        {"ScaleBias": None, "MinMaxDataType": "INT8", "Min": ScalarUnion.of(DataType.INT8, -2),
-         "Max": ScalarUnion.of(DataType.INT8, 3)},
+        "ELEMENT_WISE_CLIP1",
+        clip().tensors,
+        {
+            "ScaleBias": None,
+            "MinMaxDataType": "INT8",
+            "Min": ScalarUnion.of(DataType.INT8, -2),
+            "Max": ScalarUnion.of(DataType.INT8, 3),
+        },
     ),
     "ELEMENT_WISE_ADD1, FusedActivation (ACTIVATION_LINEAR, Alpha 2.0, Beta -1.0)": OperatorDesc(
-        "ELEMENT_WISE_ADD1", {"ATensor": INT8, "BTensor": INT8, "OutputTensor": INT8},
+        "ELEMENT_WISE_ADD1",
+        {"ATensor": INT8, "BTensor": INT8, "OutputTensor": INT8},
         {"FusedActivation": OperatorDesc("ACTIVATION_LINEAR", {}, {"Alpha": f32(2), "Beta": f32(-1)})},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("said", LINES)
@@ -92,15 +121,24 @@ def test_a_bound_in_a_union_is_shown_with_its_bits_and_its_type() -> None:
 
 def test_a_tensor_of_one_element_is_filled_with_one() -> None:
     single, many = TensorDesc(DataType.FLOAT32, (1,)), TensorDesc(DataType.FLOAT32, (3,))
-    tensors = {"InputTensor": many, "ScaleTensor": single, "ZeroPointTensor": TensorDesc(DataType.UINT8, (1,)),
-               "OutputTensor": TensorDesc(DataType.UINT8, (3,))}  # fmt: skip
+    tensors = {
+        "InputTensor": many,
+        "ScaleTensor": single,
+        "ZeroPointTensor": TensorDesc(DataType.UINT8, (1,)),
+        "OutputTensor": TensorDesc(DataType.UINT8, (3,)),
+    }
     operator = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
-    inputs: dict[str, Array] = {"InputTensor": np.array([1, 2, 3], f32), "ScaleTensor": np.full(3, 2, f32),
-              "ZeroPointTensor": np.full(3, 7, np.uint8)}  # fmt: skip
+    inputs: dict[str, Array] = {
+        "InputTensor": np.array([1, 2, 3], f32),
+        "ScaleTensor": np.full(3, 2, f32),
+        "ZeroPointTensor": np.full(3, 7, np.uint8),
+    }
     streams = filled_with(Case(operator, Values.of([0], DataType.FLOAT32), "quantize-linear.formula"), inputs)
     assert {name: values.array(len(values)).tolist() for name, values in streams.items()} == {
-        "InputTensor": [1, 2, 3], "ScaleTensor": [2], "ZeroPointTensor": [7],
-    }  # fmt: skip
+        "InputTensor": [1, 2, 3],
+        "ScaleTensor": [2],
+        "ZeroPointTensor": [7],
+    }
 
 
 def test_a_finding_says_nothing_of_itself_unless_told() -> None:

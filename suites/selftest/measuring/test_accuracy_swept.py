@@ -30,9 +30,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sweep(dmlcts: Callable[..., Any], folder: Path, backend: str, results: str) -> Any:
-    return dmlcts("sweep", "--backend", f"{MODULES}.{backend}", "--isolation", "none", "--tables", str(folder),
-                  "--operator", "OWN_SQRT", "--data-type", "FLOAT16", "--results", results, "--tensor-elements", "8192",
-                  "--lanes", "2", "-n", "1")  # fmt: skip
+    return dmlcts(
+        "sweep",
+        "--backend",
+        f"{MODULES}.{backend}",
+        "--isolation",
+        "none",
+        "--tables",
+        str(folder),
+        "--operator",
+        "OWN_SQRT",
+        "--data-type",
+        "FLOAT16",
+        "--results",
+        results,
+        "--tensor-elements",
+        "8192",
+        "--lanes",
+        "2",
+        "-n",
+        "1",
+    )
 
 
 @pytest.mark.size("thorough")

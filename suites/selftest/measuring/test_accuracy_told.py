@@ -76,10 +76,18 @@ def test_results_with_rows_are_valid_and_so_are_those_of_earlier_versions(tmp_pa
         assert "accuracy" not in earlier
 
 
-@pytest.mark.parametrize(("path", "value"), [
-    (("ulp", "error"), -1), (("ulp", "inputs", "ATensor"), "1.5"), (("bins",), [-1]), (("elements",), "five"),
-    (("range",), [[1, 0, 5, 0.5]]), (("apart",), {"other": 1}), (("more",), 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("ulp", "error"), -1),
+        (("ulp", "inputs", "ATensor"), "1.5"),
+        (("bins",), [-1]),
+        (("elements",), "five"),
+        (("range",), [[1, 0, 5, 0.5]]),
+        (("apart",), {"other": 1}),
+        (("more",), 1),
+    ],
+)
 def test_malformed_rows_are_refused(path: tuple[str, ...], value: Any) -> None:
     written = results(3)
     member = written["accuracy"][0]
@@ -102,10 +110,16 @@ def test_one_run_is_told_in_full() -> None:
     assert told.count("| `ADD` |") == 2
 
 
-@pytest.mark.parametrize("x, got, below", [
-    (1e-4, -8e-4, 1e-4), (8e-4, 1.7e-3, 8e-4),  # within 1/1024, which tells nothing of such numbers
-    (1e-4, 1.5e-4, None), (1e-4, -5e-3, None), (0.5, 0.4624, None),  # a digit; not acceptable; far above the bound
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "x, got, below",
+    [
+        (1e-4, -8e-4, 1e-4),
+        (8e-4, 1.7e-3, 8e-4),  # within 1/1024, which tells nothing of such numbers
+        (1e-4, 1.5e-4, None),
+        (1e-4, -5e-3, None),
+        (0.5, 0.4624, None),  # a digit; not acceptable; far above the bound
+    ],
+)
 def test_acceptable_results_without_a_correct_digit_are_remarked(x: float, got: float, below: float | None) -> None:
     found = Measurements(tables(), strict=False)
     tensors = {name: TensorDesc(DataType.FLOAT32, (1,)) for name in ("InputTensor", "OutputTensor")}
@@ -297,8 +311,10 @@ def test_a_strangers_words_are_nothing_but_text_on_the_page() -> None:
 def test_a_bound_far_beyond_the_errors_does_not_flatten_them() -> None:
     row = json.loads(json.dumps(rows(3)[0]))
     row["range"] = [[1, 0, 5, 3.0, 1e30, 1.0], [1, 1, 5, 0.5, 1e30, 1.0]]
-    tops = [float(y) for y in re.findall(r"V([0-9.]+)", re.search(r'class="stem" d="([^"]*)"', str(
-        error_drawing(row, "t")))[1])]  # fmt: skip
+    tops = [
+        float(y)
+        for y in re.findall(r"V([0-9.]+)", re.search(r'class="stem" d="([^"]*)"', str(error_drawing(row, "t")))[1])
+    ]
     assert tops[1] - tops[0] > 20
     labels = [float(x) for x in re.findall(r'class="tick" x="([0-9.]+)"', str(error_drawing(rows(3)[0], "t")))]
     assert all(after - before >= 40 for before, after in zip(sorted(labels), sorted(labels)[1:], strict=False))

@@ -59,16 +59,26 @@ def named(name: str, data_type: DataType, a: list[Any], b: list[Any], output: li
     return explanation(point, {"a": first, "b": second}, came)
 
 
-@pytest.mark.parametrize(("name", "data_type", "a", "b", "output", "wanted"), [
-    ("PLUS", "INT8", [127, 100, 3], [1, 100, 4], [-128, -56, 0], "wraps"),
-    ("PLUS", "INT8", [127, 100], [1, 100], [127, -56], "mixed: wraps and saturates"),
-    ("PLUS", "INT8", [127, 100, 120], [1, 100, 9], [127, -56, 127], "mixed: saturates and wraps"),
-    ("PLUS", "INT8", [127, 100], [1, 100], [127, 5], NAMELESS),
-    ("LARGER", "FLOAT32", [np.nan, 1], [2, np.nan], [2, np.nan], "mixed: gives NaN and gives the other operand"),
-    ("LARGER", "FLOAT32", [np.nan, 1], [1e-40, np.nan], [0, 1], "gives the other operand, subnormal inputs flushed"),
-    ("LARGER", "FLOAT32", [np.nan, 1], [1e-40, np.nan], [7, 1], NAMELESS),
-    ("LARGER", "FLOAT32", [np.nan, 1], [5, np.nan], [0, np.inf], "mixed: gives an infinity and gives 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "data_type", "a", "b", "output", "wanted"),
+    [
+        ("PLUS", "INT8", [127, 100, 3], [1, 100, 4], [-128, -56, 0], "wraps"),
+        ("PLUS", "INT8", [127, 100], [1, 100], [127, -56], "mixed: wraps and saturates"),
+        ("PLUS", "INT8", [127, 100, 120], [1, 100, 9], [127, -56, 127], "mixed: saturates and wraps"),
+        ("PLUS", "INT8", [127, 100], [1, 100], [127, 5], NAMELESS),
+        ("LARGER", "FLOAT32", [np.nan, 1], [2, np.nan], [2, np.nan], "mixed: gives NaN and gives the other operand"),
+        (
+            "LARGER",
+            "FLOAT32",
+            [np.nan, 1],
+            [1e-40, np.nan],
+            [0, 1],
+            "gives the other operand, subnormal inputs flushed",
+        ),
+        ("LARGER", "FLOAT32", [np.nan, 1], [1e-40, np.nan], [7, 1], NAMELESS),
+        ("LARGER", "FLOAT32", [np.nan, 1], [5, np.nan], [0, np.inf], "mixed: gives an infinity and gives 0"),
+    ],
+)
 def test_each_element_may_follow_a_behaviour_of_its_own(
     name: str, data_type: str, a: list[Any], b: list[Any], output: list[Any], wanted: str
 ) -> None:
@@ -78,8 +88,10 @@ def test_each_element_may_follow_a_behaviour_of_its_own(
 def test_float16_may_be_computed_in_float32() -> None:
     """In FLOAT16 the difference is rounded before it is squared: of these operands that gives another pattern."""
     tables = load_tables()
-    table, operator = tables.operator("DIFFERENCE_SQUARE"), without_attributes(tables, "DIFFERENCE_SQUARE",
-                                                                               T=DataType.FLOAT16)  # fmt: skip
+    table, operator = (
+        tables.operator("DIFFERENCE_SQUARE"),
+        without_attributes(tables, "DIFFERENCE_SQUARE", T=DataType.FLOAT16),
+    )
     (point,) = [one for one in silent_points(table, operator) if one.clause.id == "difference-square.floating"]
     a, b = np.array([3.0, 1.0009765625], np.float16), np.array([1.0, 3e-4], np.float16)
     step = (a - b) * (a - b)
@@ -110,9 +122,12 @@ def test_a_function_is_recognised_by_how_near_it_is() -> None:
 
 
 def test_every_point_that_behaviours_speak_of_is_named() -> None:
-    """"Counts it as a number" says nothing by itself."""
-    without = [clause.id for clause in load_tables().clauses
-               if clause.check == "silent" and clause.obligation == "unspecified" and clause.point is None]  # fmt: skip
+    """A point named "counts it as a number" alone would not say which."""
+    without = [
+        clause.id
+        for clause in load_tables().clauses
+        if clause.check == "silent" and clause.obligation == "unspecified" and clause.point is None
+    ]
     assert not without
 
 
@@ -139,9 +154,13 @@ def test_what_becomes_of_subnormals_of_functions_is_named(
     }
 
 
-@pytest.mark.parametrize(("backend", "types"), [
-    ("cpu", {"FLOAT32", "FLOAT16"}), ("other.py:Float32Only", {"FLOAT32"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("backend", "types"),
+    [
+        ("cpu", {"FLOAT32", "FLOAT16"}),
+        ("other.py:Float32Only", {"FLOAT32"}),
+    ],
+)
 def test_only_types_that_the_device_claims_are_reported(
     tmp_path: Path, dmlcts: Callable[..., Any], backend: str, types: set[str]
 ) -> None:

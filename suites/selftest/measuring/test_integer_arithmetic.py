@@ -154,10 +154,21 @@ def test_the_inputs_hold_limits_and_what_floats_cannot_hold(data_type: DataType)
     assert (x.astype(np.float64).astype(object) != x.astype(object)).any() == (data_type.itemsize == 8)
 
 
-@pytest.mark.parametrize("value, nearest", [
-    (Fraction(1, 2), 1), (Fraction(-1, 2), -1), (Fraction(1, 4), 0), (Fraction(-1, 4), 0), (Fraction(3, 4), 1),
-    (Fraction(3, 2), 2), (Fraction(-3, 2), -2), (Fraction(0), 0), (Fraction(7, 16), 0), (Fraction(9, 16), 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value, nearest",
+    [
+        (Fraction(1, 2), 1),
+        (Fraction(-1, 2), -1),
+        (Fraction(1, 4), 0),
+        (Fraction(-1, 4), 0),
+        (Fraction(3, 4), 1),
+        (Fraction(3, 2), 2),
+        (Fraction(-3, 2), -2),
+        (Fraction(0), 0),
+        (Fraction(7, 16), 0),
+        (Fraction(9, 16), 1),
+    ],
+)
 def test_halves_are_rounded_away_from_zero(value: Fraction, nearest: int) -> None:
     assert ROUNDINGS["rounds half away"](int(value * 16), 4) == nearest
 

@@ -34,8 +34,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 
 
 def sqrt(kind: DataType) -> OperatorDesc:
-    return OperatorDesc("ELEMENT_WISE_OWN_SQRT", {
-        "InputTensor": TensorDesc(kind, (1,)), "OutputTensor": TensorDesc(kind, (1,))}, {})  # fmt: skip
+    return OperatorDesc(
+        "ELEMENT_WISE_OWN_SQRT", {"InputTensor": TensorDesc(kind, (1,)), "OutputTensor": TensorDesc(kind, (1,))}, {}
+    )
 
 
 def every_float16() -> np.ndarray[Any, Any]:
@@ -149,9 +150,12 @@ def test_records_travel_as_json_and_malformed_ones_are_refused(tables: Tables) -
     written = json.loads(json.dumps(record.to_json()))
     assert ItemRecord.from_json(written) == record
     for path, value in (
-        (("ulp", "error"), -1), (("ulp", "inputs"), [1, 2]), (("tensors", "InputTensor"), "FLOAT17"),
-        (("apart", "special"), "many"), (("absolute", "got"), None),
-    ):  # fmt: skip
+        (("ulp", "error"), -1),
+        (("ulp", "inputs"), [1, 2]),
+        (("tensors", "InputTensor"), "FLOAT17"),
+        (("apart", "special"), "many"),
+        (("absolute", "got"), None),
+    ):
         broken = json.loads(json.dumps(written))
         broken["accuracy"][0][path[0]][path[1]] = value
         with pytest.raises(RecordError):
@@ -160,12 +164,22 @@ def test_records_travel_as_json_and_malformed_ones_are_refused(tables: Tables) -
     assert ItemRecord.from_json(earlier).accuracy == ()
 
 
-@pytest.mark.parametrize(("path", "value"), [
-    (("operator",), "ELEMENT_WISE_MAX"), (("operator",), "ELEMENT_WISE_OWN_ADD"), (("operator",), "NO_SUCH"),
-    (("ulp", "inputs"), [1 << 16]), (("ulp", "got"), 1 << 20), (("ulp", "inputs"), [0x8001]),
-    (("ulp", "attributes"), {"Exponent": "two"}), (("buckets", 0, "bucket"), 999), (("bins",), [1] * 500),
-    (("tensors",), {"InputTensor": "FLOAT16", "Other": "FLOAT16"}), (("tensors", "InputTensor"), "UINT8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("operator",), "ELEMENT_WISE_MAX"),
+        (("operator",), "ELEMENT_WISE_OWN_ADD"),
+        (("operator",), "NO_SUCH"),
+        (("ulp", "inputs"), [1 << 16]),
+        (("ulp", "got"), 1 << 20),
+        (("ulp", "inputs"), [0x8001]),
+        (("ulp", "attributes"), {"Exponent": "two"}),
+        (("buckets", 0, "bucket"), 999),
+        (("bins",), [1] * 500),
+        (("tensors",), {"InputTensor": "FLOAT16", "Other": "FLOAT16"}),
+        (("tensors", "InputTensor"), "UINT8"),
+    ],
+)
 def test_a_strangers_records_are_refused_with_a_sentence(path: tuple[Any, ...], value: Any, tables: Tables) -> None:
     x = np.array([4.0, 9.0, 2.0], np.float16)
     written = json.loads(json.dumps(record_of(tables, (x, roots(x))).to_json()))
@@ -188,8 +202,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(dmlcts: Callable[..., Any], folder: Path, backend: str, *more: str) -> Any:
-    return dmlcts("run", "--backend", backend, "--isolation", "none", "--tables", str(folder), "--operator", "OWN_SQRT",
-                  "--clause", "own-sqrt.formula", "--results", "results", *more)  # fmt: skip
+    return dmlcts(
+        "run",
+        "--backend",
+        backend,
+        "--isolation",
+        "none",
+        "--tables",
+        str(folder),
+        "--operator",
+        "OWN_SQRT",
+        "--clause",
+        "own-sqrt.formula",
+        "--results",
+        "results",
+        *more,
+    )
 
 
 @pytest.mark.size("thorough")
@@ -228,8 +256,9 @@ def sines(seed: int) -> list[tuple[OperatorDesc, dict[str, Any], np.ndarray[Any,
         output[draw.integers(0, 4, count) == 0] *= kind.numpy.type(1.25)
         output[np.abs(x) < 0.01] *= (draw.integers(0, 3, count) > 0)[np.abs(x) < 0.01]
         tensor = TensorDesc(kind, (count,))
-        operator = OperatorDesc("ELEMENT_WISE_SIN", {"InputTensor": tensor, "OutputTensor": tensor},
-                                {"ScaleBias": None})  # fmt: skip
+        operator = OperatorDesc(
+            "ELEMENT_WISE_SIN", {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None}
+        )
         found.append((operator, {"InputTensor": x}, output))
     return found
 

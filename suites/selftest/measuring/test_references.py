@@ -25,11 +25,43 @@ from dmlcts.specs.tables.law import Law
 from dmlcts.suites.selftest.signatures.five_tables import text_of, write_tables
 
 INTERESTING = {
-    DataType.FLOAT32: [0, 1 << 31, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x3F7F_FFFF, 0x3F80_0001, 0x4049_0FDB,
-                       0xC049_0FDB, 0x7F7F_FFFF, 0xFF7F_FFFF, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0x4B80_0000],
-    DataType.FLOAT16: [0, 1 << 15, 1, 0x3FF, 0x400, 0x3C00, 0x3BFF, 0x3C01, 0x4248, 0xC248, 0x7BFF, 0xFBFF, 0x7C00,
-                       0xFC00, 0x7E00, 0x6400],
-}  # fmt: skip
+    DataType.FLOAT32: [
+        0,
+        1 << 31,
+        1,
+        0x7F_FFFF,
+        0x80_0000,
+        0x3F80_0000,
+        0x3F7F_FFFF,
+        0x3F80_0001,
+        0x4049_0FDB,
+        0xC049_0FDB,
+        0x7F7F_FFFF,
+        0xFF7F_FFFF,
+        0x7F80_0000,
+        0xFF80_0000,
+        0x7FC0_0000,
+        0x4B80_0000,
+    ],
+    DataType.FLOAT16: [
+        0,
+        1 << 15,
+        1,
+        0x3FF,
+        0x400,
+        0x3C00,
+        0x3BFF,
+        0x3C01,
+        0x4248,
+        0xC248,
+        0x7BFF,
+        0xFBFF,
+        0x7C00,
+        0xFC00,
+        0x7E00,
+        0x6400,
+    ],
+}
 INTEGERS = {DataType.UINT8: [0, 1, 127, 128, 255], DataType.INT8: [0, 1, 127, 128, 255]}
 
 
@@ -58,18 +90,26 @@ def drawn(operator: OperatorDesc, count: int) -> dict[str, np.ndarray[Any, Any]]
 
 
 CASES = [
-    ("OWN_ADD", {"T": DataType.FLOAT32}), ("OWN_ADD", {"T": DataType.FLOAT16}), ("SUBTRACT", {"T": DataType.FLOAT32}),
-    ("MULTIPLY", {"T": DataType.FLOAT32}), ("DIVIDE", {"T": DataType.FLOAT32}), ("DIVIDE", {"T": DataType.FLOAT16}),
-    ("MEAN", {"T": DataType.FLOAT32}), ("DIFFERENCE_SQUARE", {"T": DataType.FLOAT32}),
-    ("MODULUS_FLOOR", {"T": DataType.FLOAT16}), ("MODULUS_TRUNCATE", {"T": DataType.FLOAT32}),
-    ("OWN_SQRT", {"T": DataType.FLOAT32}), ("OWN_SQRT", {"T": DataType.FLOAT16}),
+    ("OWN_ADD", {"T": DataType.FLOAT32}),
+    ("OWN_ADD", {"T": DataType.FLOAT16}),
+    ("SUBTRACT", {"T": DataType.FLOAT32}),
+    ("MULTIPLY", {"T": DataType.FLOAT32}),
+    ("DIVIDE", {"T": DataType.FLOAT32}),
+    ("DIVIDE", {"T": DataType.FLOAT16}),
+    ("MEAN", {"T": DataType.FLOAT32}),
+    ("DIFFERENCE_SQUARE", {"T": DataType.FLOAT32}),
+    ("MODULUS_FLOOR", {"T": DataType.FLOAT16}),
+    ("MODULUS_TRUNCATE", {"T": DataType.FLOAT32}),
+    ("OWN_SQRT", {"T": DataType.FLOAT32}),
+    ("OWN_SQRT", {"T": DataType.FLOAT16}),
     ("OWN_QUANTIZE_LINEAR", {"T": DataType.FLOAT16, "U": DataType.INT8}),
     ("OWN_QUANTIZE_LINEAR", {"T": DataType.FLOAT32, "U": DataType.UINT8}),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("name", "types"), CASES, ids=[f"{name}-{'-'.join(t.name for t in types.values())}"
-                                                        for name, types in CASES])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "types"), CASES, ids=[f"{name}-{'-'.join(t.name for t in types.values())}" for name, types in CASES]
+)
 def test_float64_is_within_its_stated_error_of_the_exact_result(
     name: str, types: dict[str, DataType], tables: Tables
 ) -> None:
@@ -123,13 +163,25 @@ def single(*numbers: float) -> dict[str, np.ndarray[Any, Any]]:
 FEW = np.concatenate([np.linspace(-5, 5, 41), [-200, -90, 0.001, 30, 80, np.nan, np.inf, -np.inf]])
 
 
-@pytest.mark.parametrize(("formula", "largest"), [
-    ("floor(exp(x))", 1e-9), ("log(1 + exp(x))", 1e-12), ("sqrt(exp(x) * 3)", 1e-12), ("sqrt(exp(x)) - 0.5", 1e-12),
-    ("1 / (1 + exp(-x))", 1e-12), ("trunc(-(exp(x)) / 3)", 1e-9), ("exp(x) * exp(-x)", 1e-12), ("-(exp(x)) - x", 1e-12),
-    ("sqrt(0 if is_nan(x) else abs(x))", 1e-12), ("sqrt(x) if x > 0 else x - 1", 1e-12),
-    ("sqrt(x) if x != x else 2", 0), ("exp(x) if exp(x) > 2 else 2", 1e-12),
-    ("pow(x, 0)", 1e-12), ("pow(1, x)", 1e-12),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("formula", "largest"),
+    [
+        ("floor(exp(x))", 1e-9),
+        ("log(1 + exp(x))", 1e-12),
+        ("sqrt(exp(x) * 3)", 1e-12),
+        ("sqrt(exp(x)) - 0.5", 1e-12),
+        ("1 / (1 + exp(-x))", 1e-12),
+        ("trunc(-(exp(x)) / 3)", 1e-9),
+        ("exp(x) * exp(-x)", 1e-12),
+        ("-(exp(x)) - x", 1e-12),
+        ("sqrt(0 if is_nan(x) else abs(x))", 1e-12),
+        ("sqrt(x) if x > 0 else x - 1", 1e-12),
+        ("sqrt(x) if x != x else 2", 0),
+        ("exp(x) if exp(x) > 2 else 2", 1e-12),
+        ("pow(x, 0)", 1e-12),
+        ("pow(1, x)", 1e-12),
+    ],
+)
 def test_what_errors_grow_to_bounds_the_exact_result(formula: str, largest: float, tmp_path: Path) -> None:
     law, operator = own(tmp_path, formula)
     inputs = single(*FEW)
@@ -198,8 +250,11 @@ def test_what_is_absent_counts_as_the_table_says(absent: int, tmp_path: Path) ->
 def test_an_attribute_counts_as_a_number_of_the_type() -> None:
     tables = load_tables()
     tensor = TensorDesc(DataType.FLOAT16, (1,))
-    operator = OperatorDesc("ELEMENT_WISE_CONSTANT_POW", {"InputTensor": tensor, "OutputTensor": tensor},
-                            {"ScaleBias": None, "Exponent": np.float32(0.1)})  # fmt: skip
+    operator = OperatorDesc(
+        "ELEMENT_WISE_CONSTANT_POW",
+        {"InputTensor": tensor, "OutputTensor": tensor},
+        {"ScaleBias": None, "Exponent": np.float32(0.1)},
+    )
     law, inputs = tables.law(tables.operator("CONSTANT_POW")), {"InputTensor": np.array([0.5, 2, 10], np.float16)}
     assert compared(law, operator, inputs) == 3
     assert ArrayReference(law, operator).result(inputs).value[1] == 2.0 ** float(np.float16(0.1))
@@ -234,16 +289,24 @@ def test_real_functions_in_float64_are_within_their_stated_error(function: str, 
     assert finite > 40
 
 
-@pytest.mark.parametrize(("name", "types"), [
-    ("OWN_ADD", {"T": DataType.INT32}), ("OWN_LOGICAL_EQUALS", {"T": DataType.FLOAT32, "U": DataType.UINT8}),
-    ("OWN_BIT_AND", {"T": DataType.FLOAT32}), ("MAX", {"T": DataType.FLOAT32}), ("ABS", {"T": DataType.FLOAT16}),
-    ("IF", {"T": DataType.FLOAT32, "C": DataType.UINT8}), ("NEGATE", {"T": DataType.FLOAT32}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("OWN_ADD", {"T": DataType.INT32}),
+        ("OWN_LOGICAL_EQUALS", {"T": DataType.FLOAT32, "U": DataType.UINT8}),
+        ("OWN_BIT_AND", {"T": DataType.FLOAT32}),
+        ("MAX", {"T": DataType.FLOAT32}),
+        ("ABS", {"T": DataType.FLOAT16}),
+        ("IF", {"T": DataType.FLOAT32, "C": DataType.UINT8}),
+        ("NEGATE", {"T": DataType.FLOAT32}),
+    ],
+)
 def test_what_is_exact_is_not_measured(name: str, types: dict[str, DataType], tables: Tables) -> None:
     table = tables.operator(name)
     variables = dict(zip(table.type_variables, types.values(), strict=False))
-    tensors = {member: TensorDesc(variables.get(row.type, DataType.UINT8), (1,))
-               for member, row in table.tensors.items()}  # fmt: skip
+    tensors = {
+        member: TensorDesc(variables.get(row.type, DataType.UINT8), (1,)) for member, row in table.tensors.items()
+    }
     attributes = {item.name: None for item in table.attributes}
     assert not is_measured(tables.law(table), OperatorDesc(table.operator, tensors, attributes))
 
@@ -290,8 +353,10 @@ def test_errors_are_stated_in_units_of_the_last_place_at_the_real_result(tables:
 
 def reached(tables: Tables, name: str, *patterns: int, strict: bool) -> float:
     operator = described_as(tables, name, T=DataType.FLOAT32)
-    inputs = {member: np.array([bits], np.uint32).view(np.float32)
-              for member, bits in zip(operator.inputs, patterns, strict=True)}  # fmt: skip
+    inputs = {
+        member: np.array([bits], np.uint32).view(np.float32)
+        for member, bits in zip(operator.inputs, patterns, strict=True)
+    }
     (found,) = reach(tables.law(tables.operator(name)), operator, inputs, strict=strict)
     return float(found)
 
@@ -318,8 +383,31 @@ def test_what_may_be_any_value_has_no_bound(tmp_path: Path) -> None:
 
 
 def test_buckets_stand_in_the_order_of_the_numbers() -> None:
-    values = np.array([-np.inf, -1e38, -300, -2, -1.5, -1, -1e-30, -1e-45, -0.0, 0.0, 1e-45, 0.5, 1, 1.99, 2, 256, 511,
-                       65536, 1e38, np.inf], np.float64)  # fmt: skip
+    values = np.array(
+        [
+            -np.inf,
+            -1e38,
+            -300,
+            -2,
+            -1.5,
+            -1,
+            -1e-30,
+            -1e-45,
+            -0.0,
+            0.0,
+            1e-45,
+            0.5,
+            1,
+            1.99,
+            2,
+            256,
+            511,
+            65536,
+            1e38,
+            np.inf,
+        ],
+        np.float64,
+    )
     found = buckets_of(values)
     assert (np.diff(found) >= 0).all()
     assert found.min() >= 0

@@ -29,10 +29,13 @@ class Reads(Right):
         output = operator.output
         view = self.view(memory, bindings[operator.output_name], output)
         found = np.ascontiguousarray(view).reshape(-1).view(output.data_type.bits_dtype)
-        inputs = [np.ascontiguousarray(self.view(memory, bindings[name], tensor)).reshape(-1)
-                  for name, tensor in operator.inputs.items()]  # fmt: skip
-        given = np.stack([np.broadcast_to(one.view(f"u{one.itemsize}"), found.shape).astype(np.uint64)
-                          for one in inputs])  # fmt: skip
+        inputs = [
+            np.ascontiguousarray(self.view(memory, bindings[name], tensor)).reshape(-1)
+            for name, tensor in operator.inputs.items()
+        ]
+        given = np.stack(
+            [np.broadcast_to(one.view(f"u{one.itemsize}"), found.shape).astype(np.uint64) for one in inputs]
+        )
         answer = self.answer(repr(operator.attributes), memory, given, found.copy())
         view[...] = answer.astype(found.dtype).view(view.dtype).reshape(view.shape)
 

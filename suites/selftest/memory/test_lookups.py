@@ -24,15 +24,18 @@ def _operator(name: str, data_type: DataType, inputs: tuple[str, ...], **attribu
 ONE, TWO = ("InputTensor",), ("ATensor", "BTensor")
 
 
-@pytest.mark.parametrize("operator, tabulated", [
-    (_operator("EXP", DataType.FLOAT16, ONE, ScaleBias=None), True),
-    (_operator("ABS", DataType.FLOAT16, ONE, ScaleBias=None), True),
-    (_operator("SIGN", DataType.INT8, ONE), True),
-    (_operator("SUBTRACT", DataType.INT8, TWO), True),
-    (_operator("MODULUS_FLOOR", DataType.INT8, TWO), True),
-    (_operator("BIT_NOT", DataType.UINT16, ONE), True),
-    (_operator("SUBTRACT", DataType.INT16, TWO), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operator, tabulated",
+    [
+        (_operator("EXP", DataType.FLOAT16, ONE, ScaleBias=None), True),
+        (_operator("ABS", DataType.FLOAT16, ONE, ScaleBias=None), True),
+        (_operator("SIGN", DataType.INT8, ONE), True),
+        (_operator("SUBTRACT", DataType.INT8, TWO), True),
+        (_operator("MODULUS_FLOOR", DataType.INT8, TWO), True),
+        (_operator("BIT_NOT", DataType.UINT16, ONE), True),
+        (_operator("SUBTRACT", DataType.INT16, TWO), False),
+    ],
+)
 def test_expected_outputs_are_the_same_once_they_are_looked_up(operator: OperatorDesc, tabulated: bool) -> None:
     oracle: Any = oracle_of(TABLES, operator, strict=False)
     kind, generator = operator.data_type, np.random.default_rng(3)
@@ -85,9 +88,10 @@ def test_elements_that_stand_there_again_are_found_by_all_arrays(period: int, re
 def test_one_wrong_element_among_those_that_repeat_is_found(place: int) -> None:
     """INT32 differences are rounded twice by this output, which is acceptable and not what is expected."""
     tensors = {
-        "InputTensor": TensorDesc(DataType.INT32, (40_000,)), "ScaleTensor": TensorDesc(DataType.FLOAT32, (40_000,)),
+        "InputTensor": TensorDesc(DataType.INT32, (40_000,)),
+        "ScaleTensor": TensorDesc(DataType.FLOAT32, (40_000,)),
         "OutputTensor": TensorDesc(DataType.FLOAT32, (40_000,)),
-    }  # fmt: skip
+    }
     oracle = oracle_of(TABLES, OperatorDesc("ELEMENT_WISE_DEQUANTIZE_LINEAR", tensors, {}), strict=False)
     x = np.resize(np.arange(100, dtype=np.int32) * 21_474_801 + 12_345, 40_000)
     scale = np.resize(np.array([0.3, 1.7, 0.011], np.float32), 40_000)

@@ -24,12 +24,15 @@ VALUES = {
 """The clauses on values. What holds between results alone may hold between wrong ones."""
 
 READING = [
-    ("Inverts", "ROUND", "FLOAT16"), ("Inverts", "LOGICAL_EQUALS", "INT8"), ("Inverts", "IS_NAN", "FLOAT16"),
-    ("InvertsLowestBits", "IS_NAN", "FLOAT16"), ("InvertsTheDispatchBefore", "ROUND", "FLOAT16"),
+    ("Inverts", "ROUND", "FLOAT16"),
+    ("Inverts", "LOGICAL_EQUALS", "INT8"),
+    ("Inverts", "IS_NAN", "FLOAT16"),
+    ("InvertsLowestBits", "IS_NAN", "FLOAT16"),
+    ("InvertsTheDispatchBefore", "ROUND", "FLOAT16"),
     ("TakesTheGuardsForAMask", "IS_NAN", "FLOAT16"),
     pytest.param("KeepsATable", "IS_NAN", "FLOAT16", marks=pytest.mark.size("all")),
     pytest.param("InvertsLowestBits", "LOGICAL_EQUALS", "INT8", marks=pytest.mark.size("all")),
-]  # fmt: skip
+]
 NOTHING = np.zeros(0, np.int8)
 
 

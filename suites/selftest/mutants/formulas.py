@@ -141,11 +141,26 @@ def kept_within(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 REAL: Mapping[str, Formula] = {
-    "SQRT": np.sqrt, "RECIP": np.reciprocal, "EXP": np.exp, "LOG": np.log, "SIN": np.sin, "COS": np.cos, "TAN": np.tan,
-    "ASIN": np.arcsin, "ACOS": np.arccos, "ATAN": np.arctan, "ATAN_YX": np.arctan2, "SINH": np.sinh, "COSH": np.cosh,
-    "TANH": np.tanh, "ASINH": np.arcsinh, "ACOSH": np.arccosh, "ATANH": np.arctanh, "ERF": error_function,
+    "SQRT": np.sqrt,
+    "RECIP": np.reciprocal,
+    "EXP": np.exp,
+    "LOG": np.log,
+    "SIN": np.sin,
+    "COS": np.cos,
+    "TAN": np.tan,
+    "ASIN": np.arcsin,
+    "ACOS": np.arccos,
+    "ATAN": np.arctan,
+    "ATAN_YX": np.arctan2,
+    "SINH": np.sinh,
+    "COSH": np.cosh,
+    "TANH": np.tanh,
+    "ASINH": np.arcsinh,
+    "ACOSH": np.arccosh,
+    "ATANH": np.arctanh,
+    "ERF": error_function,
     "CONSTANT_POW": np.power,
-}  # fmt: skip
+}
 FORMULAS: Mapping[str, Formula] = {
     **{name: in_float64(function) for name, function in REAL.items()},
     "ADD1": in_float32(np.add),

@@ -240,8 +240,12 @@ class InputClampedInPlace(Reference):
         """Write to both."""
         super().dispatch(operator, memory, bindings)
         if 0 not in operator.input.element_strides:
-            self.write(memory, bindings["InputTensor"], operator.input,
-                       self.read(memory, bindings["OutputTensor"], operator.output))  # fmt: skip
+            self.write(
+                memory,
+                bindings["InputTensor"],
+                operator.input,
+                self.read(memory, bindings["OutputTensor"], operator.output),
+            )
 
 
 class InputPaddingCleared(Reference):

@@ -46,8 +46,10 @@ class Vector:
     @property
     def description(self) -> OperatorDesc:
         arrays = {**self.inputs, "OutputTensor": self.output}
-        tensors = {name: TensorDesc(DataType[array.dtype.name.upper()], (1, 1, 1, array.size))
-                   for name, array in arrays.items()}  # fmt: skip
+        tensors = {
+            name: TensorDesc(DataType[array.dtype.name.upper()], (1, 1, 1, array.size))
+            for name, array in arrays.items()
+        }
         return OperatorDesc(self.operator, tensors, dict(self.attributes))
 
     def elements(self, index: int) -> dict[str, Any]:
@@ -94,8 +96,9 @@ def refused(tables: Tables, vector: Vector, accepted: Answers | None = None) -> 
     return [
         f"{vector.operator} of {vector.elements(index)}: the {name} oracle refuses {vector.output[index]}"
         for name, answers in (accepted or accepted_of(tables, vector)).items()
-        for index, (bits, answer) in enumerate(zip(patterns, answers, strict=True)) if not answer.admits(bits, kind)
-    ]  # fmt: skip
+        for index, (bits, answer) in enumerate(zip(patterns, answers, strict=True))
+        if not answer.admits(bits, kind)
+    ]
 
 
 def moved(vector: Vector, *, approximate: bool) -> np.ndarray:

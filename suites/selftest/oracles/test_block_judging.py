@@ -22,8 +22,19 @@ from dmlcts.suites.selftest.oracles.test_typed_oracles import law
 
 TABLES = load_tables()
 MODES = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
-BOUNDS = [(-1.0, 1.0), (0.0, 6.0), (6.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (2.5, 2.5), (-np.inf, np.inf), (1e-45, 1.0),
-          (np.nan, 1.0), (-1.0, np.nan), (np.nan, np.nan)]  # fmt: skip
+BOUNDS = [
+    (-1.0, 1.0),
+    (0.0, 6.0),
+    (6.0, 0.0),
+    (-0.0, 0.0),
+    (0.0, -0.0),
+    (2.5, 2.5),
+    (-np.inf, np.inf),
+    (1e-45, 1.0),
+    (np.nan, 1.0),
+    (-1.0, np.nan),
+    (np.nan, np.nan),
+]
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="needs numba (the extra `fast`)")
 
 
@@ -59,8 +70,17 @@ def inputs(data_type: DataType) -> np.ndarray:
     return np.concatenate(found)
 
 
-TYPES = [DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64, DataType.INT8, DataType.UINT16, DataType.INT32,
-         DataType.UINT32, DataType.INT64, DataType.UINT64]  # fmt: skip
+TYPES = [
+    DataType.FLOAT32,
+    DataType.FLOAT16,
+    DataType.FLOAT64,
+    DataType.INT8,
+    DataType.UINT16,
+    DataType.INT32,
+    DataType.UINT32,
+    DataType.INT64,
+    DataType.UINT64,
+]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -350,19 +370,30 @@ def fast(text: str, data_type: DataType, low: float = 2.0, **kinds: bool) -> Fas
     return FastFormula(VectorOracle(law_of_it, operator), PIECE, **kinds)
 
 
-@pytest.mark.parametrize("text, data_type, right", [
-    ("x + 3", DataType.INT8, [2, 3, 5]), ("max(x, 1)", DataType.INT8, [1, 1, 2]),
-    ("floor(x)", DataType.INT8, [-1, 0, 2]), ("x * 3", DataType.FLOAT32, [-3, 0, 6]),
-    ("x + 0.5", DataType.FLOAT32, [-0.5, 0.5, 2.5]),
-    ("max(x, 1)", DataType.FLOAT16, [1, 1, 2]), ("abs(x)", DataType.FLOAT16, [1, 0, 2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, data_type, right",
+    [
+        ("x + 3", DataType.INT8, [2, 3, 5]),
+        ("max(x, 1)", DataType.INT8, [1, 1, 2]),
+        ("floor(x)", DataType.INT8, [-1, 0, 2]),
+        ("x * 3", DataType.FLOAT32, [-3, 0, 6]),
+        ("x + 0.5", DataType.FLOAT32, [-0.5, 0.5, 2.5]),
+        ("max(x, 1)", DataType.FLOAT16, [1, 1, 2]),
+        ("abs(x)", DataType.FLOAT16, [1, 0, 2]),
+    ],
+)
 def test_a_formula_that_rounds_nowhere_else_has_a_fast_way(text: str, data_type: DataType, right: list[float]) -> None:
     assert fast(text, data_type)(np.array([-1, 0, 2], data_type.numpy)).tolist() == right
 
 
-@pytest.mark.parametrize("text, data_type", [
-    ("x + 0.5", DataType.INT8), ("x + 3", DataType.FLOAT16), ("x * x", DataType.FLOAT16),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, data_type",
+    [
+        ("x + 0.5", DataType.INT8),
+        ("x + 3", DataType.FLOAT16),
+        ("x * x", DataType.FLOAT16),
+    ],
+)
 def test_a_fraction_on_integers_and_sums_of_float16_have_no_fast_way(text: str, data_type: DataType) -> None:
     with pytest.raises(Unsupported):
         fast(text, data_type)

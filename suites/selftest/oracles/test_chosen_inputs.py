@@ -54,8 +54,29 @@ def chosen(data_type: DataType) -> Any:
     if data_type.is_floating:
         information = np.finfo(numpy)
         tiny, small, most = information.smallest_subnormal, information.smallest_normal, information.max
-        numbers = [0.0, tiny, 2 * tiny, 3 * tiny, small - tiny, small, small + tiny, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2,
-                   2.5, 3.5, 7, 1023.5, 1025, most, INF]  # fmt: skip
+        numbers = [
+            0.0,
+            tiny,
+            2 * tiny,
+            3 * tiny,
+            small - tiny,
+            small,
+            small + tiny,
+            0.1,
+            0.25,
+            0.5,
+            0.75,
+            1,
+            1.5,
+            2,
+            2.5,
+            3.5,
+            7,
+            1023.5,
+            1025,
+            most,
+            INF,
+        ]
         positive = np.array(numbers, numpy)
         beside_half = np.nextafter(numpy.type(0.5), np.array([0, 1], numpy))
         signalling = (np.array(INF, numpy).view(data_type.bits_dtype) + 1).view(numpy)
@@ -64,8 +85,20 @@ def chosen(data_type: DataType) -> Any:
         return np.concatenate([positive, -positive, beside_half, -beside_half, below_one, nans])
     limits = np.iinfo(numpy)
     least, most = int(limits.min), int(limits.max)
-    edges = [1 << 24, (1 << 24) + 1, (1 << 24) - 1, -(1 << 24), -(1 << 24) - 1, 5592405, 5592406, -5592405, -5592406,
-             8388607, 8388608, 8388609]  # fmt: skip
+    edges = [
+        1 << 24,
+        (1 << 24) + 1,
+        (1 << 24) - 1,
+        -(1 << 24),
+        -(1 << 24) - 1,
+        5592405,
+        5592406,
+        -5592405,
+        -5592406,
+        8388607,
+        8388608,
+        8388609,
+    ]
     numbers = [*range(-44, 46), *edges, least, least + 1, most, most - 1, most // 3, most // 2, least // 2, 100, -100]
     return np.array(sorted({number for number in numbers if least <= number <= most}), numpy)
 
@@ -114,11 +147,33 @@ class TestFloats:
 
     @looped(
         "low, high",
-        [(-1.5, 2.5), (3, -3), (-0.0, 0.0), (0.0, -0.0), (0.0, 1), (-1, -0.0), (NAN, 1), (-1, NAN), (-INF, INF),
-         (3 * TINY, 900 * TINY), (-65520, 65520), (-65519.996, 65519.996), (0.1, 0.3), (-0.3, -0.1), (TINY / 2, 1),
-         (-1, -TINY / 4), (2.0**-149, 1e-40), (-1e30, 1e30), (NAN, NAN), (NAN, -1), (1, NAN), (-(2.0**-149), 0.0),
-         (0.0, 2.0**-127), (2.0**-126, 2.0**-127)],
-    )  # fmt: skip
+        [
+            (-1.5, 2.5),
+            (3, -3),
+            (-0.0, 0.0),
+            (0.0, -0.0),
+            (0.0, 1),
+            (-1, -0.0),
+            (NAN, 1),
+            (-1, NAN),
+            (-INF, INF),
+            (3 * TINY, 900 * TINY),
+            (-65520, 65520),
+            (-65519.996, 65519.996),
+            (0.1, 0.3),
+            (-0.3, -0.1),
+            (TINY / 2, 1),
+            (-1, -TINY / 4),
+            (2.0**-149, 1e-40),
+            (-1e30, 1e30),
+            (NAN, NAN),
+            (NAN, -1),
+            (1, NAN),
+            (-(2.0**-149), 0.0),
+            (0.0, 2.0**-127),
+            (2.0**-126, 2.0**-127),
+        ],
+    )
     def test_bounds(self, data_type: DataType, strict: bool, low: float, high: float) -> None:
         assert_same(bounded(data_type, low, high), strict=strict)
         assert_same(threshold(data_type, low), strict=strict)
@@ -126,11 +181,31 @@ class TestFloats:
 
     @looped(
         "scale, bias",
-        [(1.1, -0.3), (2.0**-10, 3 * TINY), (0.0, -0.0), (-1, 2.5), (INF, 1), (1, NAN), (TINY, -TINY), (3, 65504),
-         (2.0**-126, 2.0**-140), (1 + 2.0**-11, -1), (2.0**-126, 0), (2.0**-126, 3 * 2.0**-126), (0.1, 0.7),
-         (65519.996, 0), (65520, 1), (1 + 0.75 * 2.0**-10, -1024), (1.9999999, -1.9999999), (3e38, -3e38),
-         (2.0**-149, 1), (1, 2.0**-149), (1 + 2.0**-23, -(2.0**-149)), (-INF, INF)],
-    )  # fmt: skip
+        [
+            (1.1, -0.3),
+            (2.0**-10, 3 * TINY),
+            (0.0, -0.0),
+            (-1, 2.5),
+            (INF, 1),
+            (1, NAN),
+            (TINY, -TINY),
+            (3, 65504),
+            (2.0**-126, 2.0**-140),
+            (1 + 2.0**-11, -1),
+            (2.0**-126, 0),
+            (2.0**-126, 3 * 2.0**-126),
+            (0.1, 0.7),
+            (65519.996, 0),
+            (65520, 1),
+            (1 + 0.75 * 2.0**-10, -1024),
+            (1.9999999, -1.9999999),
+            (3e38, -3e38),
+            (2.0**-149, 1),
+            (1, 2.0**-149),
+            (1 + 2.0**-23, -(2.0**-149)),
+            (-INF, INF),
+        ],
+    )
     @pytest.mark.size("thorough", brief=4)
     def test_scale_bias(self, data_type: DataType, strict: bool, scale: float, bias: float) -> None:
         x = chosen(data_type)[::-4]
@@ -139,9 +214,21 @@ class TestFloats:
 
     @looped(
         "formula",
-        ["floor(x)", "ceil(x)", "abs(x)", "neg(x)", "add(x, Min)", "subtract(x, Min)", "multiply(x, Min)",
-         "max(x, 0.1)", "min(x, 0)", "max(0, x)", "round_half_away(multiply(x, 0.5))", "trunc(max(x, Min))"],
-    )  # fmt: skip
+        [
+            "floor(x)",
+            "ceil(x)",
+            "abs(x)",
+            "neg(x)",
+            "add(x, Min)",
+            "subtract(x, Min)",
+            "multiply(x, Min)",
+            "max(x, 0.1)",
+            "min(x, 0)",
+            "max(0, x)",
+            "round_half_away(multiply(x, 0.5))",
+            "trunc(max(x, Min))",
+        ],
+    )
     def test_functions(self, data_type: DataType, strict: bool, formula: str) -> None:
         for low in (0.0, 1.3, NAN, 2.0**-126):
             assert_same(threshold(data_type, low), strict=strict, formula=formula)
@@ -153,9 +240,21 @@ class TestIntegers:
     def test_bounds(self, data_type: DataType, strict: bool) -> None:
         limits = np.iinfo(data_type.numpy)
         least, most = float(limits.min), float(limits.max)
-        pairs = [(2.9, 99.99), (100.5, 7.5), (3, 3), (-2.9, 2.9), (-0.5, 0.5), (1e30, 5), (5, -1e30), (NAN, 1),
-                 (1, INF), (least, most), (least - 1, most + 1), (least - 0.5, most + 0.5),
-                 (least + 0.5, most - 0.5)]  # fmt: skip
+        pairs = [
+            (2.9, 99.99),
+            (100.5, 7.5),
+            (3, 3),
+            (-2.9, 2.9),
+            (-0.5, 0.5),
+            (1e30, 5),
+            (5, -1e30),
+            (NAN, 1),
+            (1, INF),
+            (least, most),
+            (least - 1, most + 1),
+            (least - 0.5, most + 0.5),
+            (least + 0.5, most - 0.5),
+        ]
         for low, high in pairs:
             assert_same(bounded(data_type, low, high), strict=strict)
             assert_same(threshold(data_type, low), strict=strict)
@@ -165,30 +264,86 @@ class TestIntegers:
     def test_scale_bias(self, data_type: DataType, strict: bool) -> None:
         limits = np.iinfo(data_type.numpy)
         big = float(1 << 24)
-        pairs = [(3, 2), (-2, 1), (0.5, 2), (2, 0.5), (1, -1), (1, 1), (-1, 0), (1, big), (big, 0), (big + 2, 0),
-                 (0, big), (0, big + 2), (1, -big), (1, -big - 2), (2, -9), (2, 9), (NAN, 1), (1, INF), (-3, 0),
-                 (float(limits.max), 0), (float(limits.min), 0), (1, 44), (1, -44)]  # fmt: skip
+        pairs = [
+            (3, 2),
+            (-2, 1),
+            (0.5, 2),
+            (2, 0.5),
+            (1, -1),
+            (1, 1),
+            (-1, 0),
+            (1, big),
+            (big, 0),
+            (big + 2, 0),
+            (0, big),
+            (0, big + 2),
+            (1, -big),
+            (1, -big - 2),
+            (2, -9),
+            (2, 9),
+            (NAN, 1),
+            (1, INF),
+            (-3, 0),
+            (float(limits.max), 0),
+            (float(limits.min), 0),
+            (1, 44),
+            (1, -44),
+        ]
         for scale, bias in pairs:
             assert_same(threshold(data_type, 1, ScaleBias(scale, bias)), chosen(data_type)[::3], strict=strict)
 
     @looped(
         "scale, bias",
-        [(1, 0), (1, -0.0), (0.5, 1.75), (-0.5, 0.25), (1.1, -0.3), (1 + 2.0**-23, 0), (1e5, 0), (3e9, -1), (1e10, 5),
-         (1e-30, 1), (2.0**-149, 2.0**33), (2.0**127, -(2.0**127)), (-3e38, 3e38), (2, -200), (0, 77.5), (1, 2.0**31),
-         (-1, -(2.0**31)), (1, 2.0**63), (-1, 2.0**64), (16777215, 16777213), (1.5, 65536.5), (0, -1e38)],
-    )  # fmt: skip
+        [
+            (1, 0),
+            (1, -0.0),
+            (0.5, 1.75),
+            (-0.5, 0.25),
+            (1.1, -0.3),
+            (1 + 2.0**-23, 0),
+            (1e5, 0),
+            (3e9, -1),
+            (1e10, 5),
+            (1e-30, 1),
+            (2.0**-149, 2.0**33),
+            (2.0**127, -(2.0**127)),
+            (-3e38, 3e38),
+            (2, -200),
+            (0, 77.5),
+            (1, 2.0**31),
+            (-1, -(2.0**31)),
+            (1, 2.0**63),
+            (-1, 2.0**64),
+            (16777215, 16777213),
+            (1.5, 65536.5),
+            (0, -1e38),
+        ],
+    )
     @pytest.mark.size("thorough", brief=60)
     def test_any_arithmetic(self, data_type: DataType, strict: bool, scale: float, bias: float) -> None:
         limits = np.iinfo(data_type.numpy)
         low, x = float(limits.min) / 2, chosen(data_type)
-        assert_same(threshold(data_type, low, ScaleBias(scale, bias)), np.concatenate([x[:2], x[2:-4:7], x[-4:]]),
-                    strict=strict)  # fmt: skip
+        assert_same(
+            threshold(data_type, low, ScaleBias(scale, bias)), np.concatenate([x[:2], x[2:-4:7], x[-4:]]), strict=strict
+        )
 
     @looped(
         "formula",
-        ["floor(x)", "ceil(x)", "trunc(x)", "round_half_even(x)", "round_half_away(x)", "abs(x)", "neg(x)",
-         "add(x, Min)", "subtract(x, Min)", "multiply(x, Min)", "max(x, 3)", "min(x, 3)"],
-    )  # fmt: skip
+        [
+            "floor(x)",
+            "ceil(x)",
+            "trunc(x)",
+            "round_half_even(x)",
+            "round_half_away(x)",
+            "abs(x)",
+            "neg(x)",
+            "add(x, Min)",
+            "subtract(x, Min)",
+            "multiply(x, Min)",
+            "max(x, 3)",
+            "min(x, 3)",
+        ],
+    )
     def test_functions(self, data_type: DataType, strict: bool, formula: str) -> None:
         assert_same(threshold(data_type, 7), strict=strict, formula=formula)
 
@@ -285,8 +440,10 @@ def test_a_fused_sum_is_right_wherever_binary64_rounds() -> None:
 @pytest.mark.parametrize("data_type", FLOATS, ids=lambda data_type: data_type.name)
 def test_every_nan_pattern_is_told_as_any_nan(data_type: DataType) -> None:
     infinity = np.array([INF], data_type.numpy).view(data_type.bits_dtype)
-    for pattern, expected in ((infinity + 1, Acceptable(frozenset(), any_nan=True)),
-                              (infinity, Acceptable(frozenset({int(infinity[0])})))):  # fmt: skip
+    for pattern, expected in (
+        (infinity + 1, Acceptable(frozenset(), any_nan=True)),
+        (infinity, Acceptable(frozenset({int(infinity[0])}))),
+    ):
         value = pattern.astype(data_type.bits_dtype).view(data_type.numpy)
         assert Acceptance(data_type, (value,), None, False).element(0) == expected
 

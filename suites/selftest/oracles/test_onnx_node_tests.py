@@ -25,8 +25,15 @@ pytestmark = pytest.mark.skipif(find_spec("onnx") is None, reason="the node test
 
 TABLES = family()
 ELSEWHERE = {"Clip", "Round"}
-OVER_BYTES = {"And": "LOGICAL_AND", "Or": "LOGICAL_OR", "Xor": "LOGICAL_XOR", "Not": "LOGICAL_NOT", "Where": "IF",
-              "QuantizeLinear": "QUANTIZE_LINEAR", "DequantizeLinear": "DEQUANTIZE_LINEAR"}  # fmt: skip
+OVER_BYTES = {
+    "And": "LOGICAL_AND",
+    "Or": "LOGICAL_OR",
+    "Xor": "LOGICAL_XOR",
+    "Not": "LOGICAL_NOT",
+    "Where": "IF",
+    "QuantizeLinear": "QUANTIZE_LINEAR",
+    "DequantizeLinear": "DEQUANTIZE_LINEAR",
+}
 """What a runtime is not asked for, and data can be compared with: bytes of 0 and 1, a scale for each element."""
 DEFAULTS = {"ScaleBias": None, "FusedActivation": None, "InfinityMode": "EITHER"}
 
@@ -97,8 +104,10 @@ def vector_of(name: str) -> Vector | str:
     if not len([one for one in members if not table.tensors[one].optional]) <= len(inputs) <= len(members):
         return NOT_TWO
     given, quantised = attributes_of(node), "QUANTIZE" in short
-    arrays = [np.ascontiguousarray(spread(np.asarray(array), output.shape, given, quantised and place > 0))
-              for place, array in enumerate(inputs)]  # fmt: skip
+    arrays = [
+        np.ascontiguousarray(spread(np.asarray(array), output.shape, given, quantised and place > 0))
+        for place, array in enumerate(inputs)
+    ]
     arrays = [array.astype(np.uint8) if array.dtype == bool else array for array in (*arrays, output.ravel())]
     attributes = {item.name: DEFAULTS[item.name] for item in table.attributes}
     if mode:
@@ -147,8 +156,9 @@ def test_wrong_vectors_are_refused_by_both_oracles(name: str, wrong: Callable[..
     output = wrong(*vector.inputs.values()).astype(vector.output.dtype)
     found = refused(TABLES, vector.with_output(output))
     assert {oracle for oracle in ("exact", "vectorised") for line in found if f"the {oracle} oracle" in line} == {
-        "exact", "vectorised"
-    }  # fmt: skip
+        "exact",
+        "vectorised",
+    }
     assert refused(TABLES, vector) == []
 
 

@@ -54,10 +54,18 @@ def test_what_a_wider_maximum_may_store(bound: float, data_type: DataType, store
     assert stored_beyond(np.float32(bound), data_type) == stored
 
 
-@pytest.mark.parametrize("outputs, stored", [
-    ([44, 44, 44], 44), ([44, 44, 45], None), ([45, 44, 44], None), ([44, 255, 44], None), ([45, 45], None),
-    ([44], 44), ([255, 255], 255),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "outputs, stored",
+    [
+        ([44, 44, 44], 44),
+        ([44, 44, 45], None),
+        ([45, 44, 44], None),
+        ([44, 255, 44], None),
+        ([45, 45], None),
+        ([44], 44),
+        ([255, 255], 255),
+    ],
+)
 def test_a_wider_maximum_is_the_same_for_every_element(outputs: list[int], stored: int | None) -> None:
     tensor = TensorDesc(DataType.UINT8, (len(outputs),))
     attributes = {"ScaleBias": None, "Min": np.float32(300)}
@@ -228,8 +236,14 @@ def open_case(scale_bias: ScaleBias | None, max_: float, *, in_place: bool = Fal
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": target}, attributes)
     clause = "clip.scale-bias.integer" if scale_bias else "clip.cast.out-of-range"
     made_for = "clip.in-place" if in_place else "tensor.strides.padded"
-    return Case(operator, Values.of(np.roll(values, 20), DataType.INT8), clause, made_for, "one value",
-                Placement(in_place=in_place))  # fmt: skip
+    return Case(
+        operator,
+        Values.of(np.roll(values, 20), DataType.INT8),
+        clause,
+        made_for,
+        "one value",
+        Placement(in_place=in_place),
+    )
 
 
 @pytest.mark.parametrize("max_", [300.0, np.nan])

@@ -64,9 +64,20 @@ def bounded_operators() -> list[OperatorDesc]:
     """Every cast of a bound and every comparison, without ScaleBias, on the narrow types."""
     found = [rounding(DataType.FLOAT16, mode) for mode in MODES]
     tiny = 2.0**-24
-    floats = [(-1.5, 2.5), (3, -3), (0.1, 65519.996), (-65520, 1e9), (-0.0, 0.0), (3 * tiny, 900 * tiny),
-              (-900 * tiny, -0.0), (-np.inf, np.inf), (np.nan, 1), (-1, np.nan), (np.nan, np.nan),
-              (2.0**-149, 2)]  # fmt: skip
+    floats = [
+        (-1.5, 2.5),
+        (3, -3),
+        (0.1, 65519.996),
+        (-65520, 1e9),
+        (-0.0, 0.0),
+        (3 * tiny, 900 * tiny),
+        (-900 * tiny, -0.0),
+        (-np.inf, np.inf),
+        (np.nan, 1),
+        (-1, np.nan),
+        (np.nan, np.nan),
+        (2.0**-149, 2),
+    ]
     found += [bounded(DataType.FLOAT16, *bounds) for bounds in floats]
     found += [threshold(DataType.FLOAT16, low) for low in (0.5, 0.1, -65519, 65510, tiny / 2, -0.0, np.nan)]
     for data_type in NARROW[1:]:
@@ -104,21 +115,38 @@ FLOAT_FACTORS = {
     "rounded up or cut off": [(1 + 0.75 * 2.0**-10, -1024), (1 + 2.0**-11, -1 - 2.0**-11), (1 - 2.0**-12, 2049)],
     "beside ties": [(1 + 2.0**-11, 2.0**-24), (33, 2.0**-24), (683 / 2048, 2.0**-24), (1, 2.0**-13 - 2.0**-36)],
     "large": [(65504, 0), (65519.996, 1), (65520, -65520), (70000, -1), (1e30, -1e30), (3.4e38, 1), (-3e38, 3e38)],
-    "tiny": [(2.0**-24, 2.0**-24), (2.0**-25, -(2.0**-24)), (1.5 * 2.0**-25, 2.0**-14), (-(2.0**-14), 2.0**-15),
-             (2.0**-126, 2.0**-126), (2.0**-126, 0), (2.0**-140, 2.0**-149), (1, 2.0**-149), (2.0**-149, 1)],
+    "tiny": [
+        (2.0**-24, 2.0**-24),
+        (2.0**-25, -(2.0**-24)),
+        (1.5 * 2.0**-25, 2.0**-14),
+        (-(2.0**-14), 2.0**-15),
+        (2.0**-126, 2.0**-126),
+        (2.0**-126, 0),
+        (2.0**-140, 2.0**-149),
+        (1, 2.0**-149),
+        (2.0**-149, 1),
+    ],
     "overflowing": [(4, 1), (2, 65504), (2.0**127, -(2.0**127)), (2.0**64, -1)],
     "not finite": [(np.inf, 1), (1, np.nan), (0, np.inf), (np.inf, -np.inf), (np.nan, 0)],
-}  # fmt: skip
+}
 INTEGER_FACTORS = {
     "plain": [(1, 0), (1, -0.0), (1, -3), (-1, 0), (2, 0), (3, 2), (0, 7), (1, 100), (2, -200), (-2, 255)],
     "fractions": [(0.5, 0), (0.5, 1.75), (-0.5, 0.25), (1.1, -0.3), (0.1, 0.7), (1, 0.75), (0, -77.5), (1 / 3, 1 / 3)],
     "every bit of the significand": [(1 + EPS, 0), (2 - EPS, EPS - 2), (16777215, 16777213), (1.5, 65536.5)],
     "large": [(255, -65000), (1e5, 0), (3e9, -1), (1e10, -5), (2.0**127, -(2.0**127)), (-3e38, 3e38), (2.0**100, 1)],
     "tiny": [(1e-30, 1), (2.0**-149, 0), (-(2.0**-149), 2.0**33), (2.0**-24, -(2.0**-24))],
-    "at the limits of types": [(1, 2.0**31), (-1, -(2.0**31)), (1, 2.0**32), (1, -(2.0**63)), (-1, 2.0**64),
-                               (0, -1e38), (1, 2.0**15), (-1, 127)],
+    "at the limits of types": [
+        (1, 2.0**31),
+        (-1, -(2.0**31)),
+        (1, 2.0**32),
+        (1, -(2.0**63)),
+        (-1, 2.0**64),
+        (0, -1e38),
+        (1, 2.0**15),
+        (-1, 127),
+    ],
     "not finite": [(np.inf, 0), (1, np.nan)],
-}  # fmt: skip
+}
 
 
 def factors_of(data_type: DataType) -> list[tuple[str, float, float]]:
@@ -194,11 +222,27 @@ def test_wide_inputs_beside_every_limit_under_every_scale_and_bias(data_type: Da
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 def test_nan_and_subnormal_bounds_of_wide_floats(data_type: DataType, strict: bool) -> None:
     tiny, small = 2.0**-149, 2.0**-126
-    x = np.concatenate([edge_values.subnormals(data_type), edge_values.nans(data_type),
-                        np.array([-3, 0.0, -0.0, 2, np.inf], data_type.numpy),
-                        edge_values.neighbours([small, -small], data_type)])  # fmt: skip
-    pairs = [(np.nan, 2), (-1, np.nan), (np.nan, np.nan), (np.nan, -tiny), (tiny, np.nan), (tiny, 3 * tiny),
-             (-tiny, 0.0), (-small, tiny), (3 * tiny, -tiny), (small, small - tiny), (0.0, -0.0)]  # fmt: skip
+    x = np.concatenate(
+        [
+            edge_values.subnormals(data_type),
+            edge_values.nans(data_type),
+            np.array([-3, 0.0, -0.0, 2, np.inf], data_type.numpy),
+            edge_values.neighbours([small, -small], data_type),
+        ]
+    )
+    pairs = [
+        (np.nan, 2),
+        (-1, np.nan),
+        (np.nan, np.nan),
+        (np.nan, -tiny),
+        (tiny, np.nan),
+        (tiny, 3 * tiny),
+        (-tiny, 0.0),
+        (-small, tiny),
+        (3 * tiny, -tiny),
+        (small, small - tiny),
+        (0.0, -0.0),
+    ]
     for low, high in pairs:
         assert_same_sets(bounded(data_type, low, high), x, strict=strict)
         assert_same_sets(threshold(data_type, low), x[::3], strict=strict)
@@ -217,8 +261,9 @@ def patterns(data_type: DataType) -> st.SearchStrategy[Any]:
 
 def factors() -> st.SearchStrategy[Any]:
     """Any FLOAT, evenly over the binades, whole numbers, and those of the classes."""
-    scaled = st.builds(lambda bits, exponent: np.ldexp(float(bits), exponent), st.integers(-(1 << 24), 1 << 24),
-                       st.integers(-173, 103))  # fmt: skip
+    scaled = st.builds(
+        lambda bits, exponent: np.ldexp(float(bits), exponent), st.integers(-(1 << 24), 1 << 24), st.integers(-173, 103)
+    )
     known = sorted({factor for _, *pair in factors_of(DataType.FLOAT32) for factor in pair if np.isfinite(factor)})
     return st.floats(width=32) | scaled | st.integers(-300, 300).map(float) | st.sampled_from(known)
 
@@ -257,8 +302,9 @@ def differing(one: VectorOracle, other: OperatorDesc, x: Any, *, strict: bool = 
     return list(one.acceptance(x).elements()) != wanted
 
 
-@pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64, DataType.INT32],
-                         ids=lambda one: one.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "data_type", [DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64, DataType.INT32], ids=lambda one: one.name
+)
 def test_a_planted_difference_is_seen(data_type: DataType) -> None:
     table = TABLES.operator("ELEMENT_WISE_CLIP")
     x = np.array([1.5, 3], data_type.numpy)

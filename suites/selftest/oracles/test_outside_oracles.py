@@ -75,8 +75,9 @@ def dissenters(outside: np.ndarray, data_type: DataType, **inner: Iterable[Accep
     return found
 
 
-def dissent(operator: OperatorDesc, x: np.ndarray, outside: np.ndarray, formula: Expression | None = None
-            ) -> dict[str, str]:  # fmt: skip
+def dissent(
+    operator: OperatorDesc, x: np.ndarray, outside: np.ndarray, formula: Expression | None = None
+) -> dict[str, str]:
     """The inner oracles whose strict answers for ``x`` are not those from outside."""
     data_type = operator.input.data_type
     table = TABLES.operator(operator.name)

@@ -36,12 +36,15 @@ def settled(where: str, behaviour: str) -> Law:
     return tables.law(tables.operator("QUOTIENT"))
 
 
-@pytest.mark.parametrize("scale, bias, right", [
-    (2.0, 1.0, {49}),  # (2 * 3 + 1)^2, and not 3^(2 * 2 + 1)
-    (0.5, 0.0, {1, 4}),  # 1.5, rounded either way
-    (INF, 0.0, None),
-    (1.0, NAN, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "scale, bias, right",
+    [
+        (2.0, 1.0, {49}),  # (2 * 3 + 1)^2, and not 3^(2 * 2 + 1)
+        (0.5, 0.0, {1, 4}),  # 1.5, rounded either way
+        (INF, 0.0, None),
+        (1.0, NAN, None),
+    ],
+)
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_scale_and_a_bias_of_a_power_are_of_its_first_input(
     scale: float, bias: float, right: set[int] | None, strict: bool
@@ -70,10 +73,16 @@ def test_a_power_that_is_a_whole_number_has_the_sign_of_that(a: float, b: float,
     assert not accepts(power, -right, types=types, a=a, b=b)
 
 
-@pytest.mark.parametrize("b, output, right", [
-    (0, 5, True), (0, 7, False), (0, 12, False),  # what the point accepts, and nothing else
-    (3, 4, True), (3, 5, False),  # elsewhere what the formula gives
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "b, output, right",
+    [
+        (0, 5, True),
+        (0, 7, False),
+        (0, 12, False),  # what the point accepts, and nothing else
+        (3, 4, True),
+        (3, 5, False),  # elsewhere what the formula gives
+    ],
+)
 def test_what_a_silent_point_accepts_stands_where_the_formula_leaves_all_open(b: int, output: int, right: bool) -> None:
     assert accepts(settled("b == 0", '"5"'), output, types={"T": INT8}, a=12, b=b) is right
 
@@ -114,40 +123,65 @@ def test_what_no_silent_point_settles_stays_open() -> None:
     assert [accepted.any_value for accepted in found.elements()] == [False, True, False]
 
 
-@pytest.mark.parametrize("formula, right, wrong", [
-    ("1 if b == 0 else a / b", {1}, {0, 77}),
-    ("a / b if b != 0 else 2", {2}, {0, 77}),
-    ("a / b if b == 0 else 2", {0, 2, 77}, set()),
-    ("1 if b == 0 else (1 if a / b > 3 else 3)", {1}, {3, 77}),
-    ("1 if a / b > 3 else 3", {1, 3}, {0, 2, 77}),  # either
-    ("1 if b != 0 and a / b > 3 else 3", {3}, {1, 77}),
-    ("1 if a / b > 3 else (a / b)", {1, 3, 77}, set()),
-    ("min(a / b, 3)", {1, 3, 77}, set()),
-    ("(a / b if b == 0 else 2) - a", {0, 77}, set()),
-    ("cast(T, difference(a / b, 1))", {0, 77}, set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formula, right, wrong",
+    [
+        ("1 if b == 0 else a / b", {1}, {0, 77}),
+        ("a / b if b != 0 else 2", {2}, {0, 77}),
+        ("a / b if b == 0 else 2", {0, 2, 77}, set()),
+        ("1 if b == 0 else (1 if a / b > 3 else 3)", {1}, {3, 77}),
+        ("1 if a / b > 3 else 3", {1, 3}, {0, 2, 77}),  # either
+        ("1 if b != 0 and a / b > 3 else 3", {3}, {1, 77}),
+        ("1 if a / b > 3 else (a / b)", {1, 3, 77}, set()),
+        ("min(a / b, 3)", {1, 3, 77}, set()),
+        ("(a / b if b == 0 else 2) - a", {0, 77}, set()),
+        ("cast(T, difference(a / b, 1))", {0, 77}, set()),
+    ],
+)
 def test_what_may_be_anything_counts_only_where_it_is_chosen(formula: str, right: set[int], wrong: set[int]) -> None:
     """12 / 0."""
     one = law("ADD", formula=formula, types="{T: [INT8]}", latitude="")
     assert {output for output in right | wrong if accepts(one, output, types={"T": INT8}, a=12, b=0)} == right
 
 
-@pytest.mark.parametrize("name, x, is_open", [
-    ("INT8", 127.0, False), ("INT8", 128.0, True), ("INT8", -128.0, False), ("INT8", -128.5, False),
-    ("INT8", -129.0, True), ("UINT8", -0.5, False), ("UINT8", 255.5, False), ("UINT8", 256.0, True),
-    ("INT64", 2.0**63, True), ("INT64", 2.0**62, False), ("INT64", -(2.0**63), False), ("UINT64", 2.0**64, True),
-    ("UINT64", 2.0**63, False), ("INT8", INF, True), ("INT8", NAN, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, x, is_open",
+    [
+        ("INT8", 127.0, False),
+        ("INT8", 128.0, True),
+        ("INT8", -128.0, False),
+        ("INT8", -128.5, False),
+        ("INT8", -129.0, True),
+        ("UINT8", -0.5, False),
+        ("UINT8", 255.5, False),
+        ("UINT8", 256.0, True),
+        ("INT64", 2.0**63, True),
+        ("INT64", 2.0**62, False),
+        ("INT64", -(2.0**63), False),
+        ("UINT64", 2.0**64, True),
+        ("UINT64", 2.0**63, False),
+        ("INT8", INF, True),
+        ("INT8", NAN, True),
+    ],
+)
 def test_a_cast_is_open_from_the_first_number_beyond_the_type(name: str, x: float, is_open: bool) -> None:
     types = {"T": F32, "U": DataType[name]}
     cast = law("CAST", types=f"{{T: [FLOAT32], U: [{name}]}}", latitude="integer-cast-range")
     assert accepts(cast, 77, types=types, x=x) is is_open
 
 
-@pytest.mark.parametrize("name, x, limit", [
-    ("INT64", 2.0**63, 2**63 - 1), ("INT64", 2.0**100, 2**63 - 1), ("INT64", -(2.0**100), -(2**63)),
-    ("INT64", 2.0**62, 2**62), ("UINT64", 2.0**64, 2**64 - 1), ("UINT64", 2.0**63, 2**63), ("UINT64", -1.0, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, x, limit",
+    [
+        ("INT64", 2.0**63, 2**63 - 1),
+        ("INT64", 2.0**100, 2**63 - 1),
+        ("INT64", -(2.0**100), -(2**63)),
+        ("INT64", 2.0**62, 2**62),
+        ("UINT64", 2.0**64, 2**64 - 1),
+        ("UINT64", 2.0**63, 2**63),
+        ("UINT64", -1.0, 0),
+    ],
+)
 def test_the_nearest_limit_of_64_bits_is_no_float64(name: str, x: float, limit: int) -> None:
     types = {"T": F32, "U": DataType[name]}
     cast = law("CAST", types=f"{{T: [FLOAT32], U: [{name}]}}")
@@ -158,8 +192,9 @@ def test_the_nearest_limit_of_64_bits_is_no_float64(name: str, x: float, limit: 
 
 @pytest.mark.parametrize("x, output, right", [(300, 5, True), (300, 44, False), (90, 90, True), (-200, 44, True)])
 def test_a_cast_beyond_the_type_counts_only_where_it_is_chosen(x: float, output: int, right: bool) -> None:
-    cast = law("CAST", formula="cast(U, x) if x < 100 else 5", types="{T: [FLOAT32], U: [INT8]}",
-               latitude="integer-cast-range")  # fmt: skip
+    cast = law(
+        "CAST", formula="cast(U, x) if x < 100 else 5", types="{T: [FLOAT32], U: [INT8]}", latitude="integer-cast-range"
+    )
     assert accepts(cast, output, types={"T": F32, "U": INT8}, x=x) is right
 
 

@@ -43,8 +43,11 @@ clauses:
   - {{id: {prefix}.formula, check: values, text: It is so., obligation: required, subject: formula, sources: [page],
      latitude: [{latitude}]}}
 """
-PAIR = {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: T}",
-        "OutputTensor": "{kind: output, type: T, may_alias: [ATensor, BTensor], at_once: several}"}  # fmt: skip
+PAIR = {
+    "ATensor": "{name: a, kind: input, type: T}",
+    "BTensor": "{name: b, kind: input, type: T}",
+    "OutputTensor": "{kind: output, type: T, may_alias: [ATensor, BTensor], at_once: several}",
+}
 ONE = {"InputTensor": "{name: x, kind: input, type: T}", "OutputTensor": "{kind: output, type: T}"}
 COMPARED = {**PAIR, "OutputTensor": "{kind: output, type: U}"}
 QUANTIZED = {
@@ -56,49 +59,116 @@ QUANTIZED = {
 ULP = """accuracy:
   - {{function: {0}, data_types: [FLOAT32, FLOAT16], judged: {{ulp: 1}}, strict: {{ulp: 0.5}}, source: page}}"""
 TABLES: dict[str, dict[str, Any]] = {
-    "ADD": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT32, INT8, UINT8, INT64, UINT32, UINT64]}",
-            "formula": "a + b", "latitude": "zero-sign, integer-overflow"},
-    "LOGICAL_EQUALS": {"tensors": COMPARED, "types": "{T: [FLOAT32, FLOAT16, INT32, UINT64], U: [UINT32, UINT8]}",
-                       "formula": "cast(U, a == b)", "latitude": "nan-comparison"},
-    "BIT_AND": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8, UINT64]}", "formula": "bit_and(a, b)",
-                "more": "domain: bits", "latitude": "zero-sign"},
-    "SQRT": {"tensors": ONE, "types": "{T: [FLOAT32, FLOAT16]}", "formula": "sqrt(x)", "more": ULP.format("sqrt"),
-             "latitude": "zero-sign, subnormals"},
-    "QUANTIZE_LINEAR": {"tensors": QUANTIZED, "types": "{T: [FLOAT32, FLOAT16], U: [UINT8, INT8]}",
-                        "formula": "cast(U, min(max(round_half_even(x / scale) + zero_point, lowest(U)), highest(U)))",
-                        "more": ULP.format("divide"), "latitude": 'integer-cast-range, "nan"'},
-}  # fmt: skip
+    "ADD": {
+        "tensors": PAIR,
+        "types": "{T: [FLOAT32, FLOAT16, INT32, INT8, UINT8, INT64, UINT32, UINT64]}",
+        "formula": "a + b",
+        "latitude": "zero-sign, integer-overflow",
+    },
+    "LOGICAL_EQUALS": {
+        "tensors": COMPARED,
+        "types": "{T: [FLOAT32, FLOAT16, INT32, UINT64], U: [UINT32, UINT8]}",
+        "formula": "cast(U, a == b)",
+        "latitude": "nan-comparison",
+    },
+    "BIT_AND": {
+        "tensors": PAIR,
+        "types": "{T: [FLOAT32, FLOAT16, INT8, UINT64]}",
+        "formula": "bit_and(a, b)",
+        "more": "domain: bits",
+        "latitude": "zero-sign",
+    },
+    "SQRT": {
+        "tensors": ONE,
+        "types": "{T: [FLOAT32, FLOAT16]}",
+        "formula": "sqrt(x)",
+        "more": ULP.format("sqrt"),
+        "latitude": "zero-sign, subnormals",
+    },
+    "QUANTIZE_LINEAR": {
+        "tensors": QUANTIZED,
+        "types": "{T: [FLOAT32, FLOAT16], U: [UINT8, INT8]}",
+        "formula": "cast(U, min(max(round_half_even(x / scale) + zero_point, lowest(U)), highest(U)))",
+        "more": ULP.format("divide"),
+        "latitude": 'integer-cast-range, "nan"',
+    },
+}
 
 
 CHOSEN = {"ConditionTensor": "{name: condition, kind: input, type: C}", **PAIR}
 TABLES |= {
-    "IF": {"tensors": CHOSEN, "types": "{C: [UINT8], T: [FLOAT32, FLOAT16, INT8]}",
-           "formula": "a if condition != 0 else b", "more": "domain: bits", "latitude": ""},
-    "DIVIDE": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8, UINT8]}", "formula": "a / b",
-               "more": ULP.format("divide"), "latitude": "zero-sign, subnormals"},
-    "MAX": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8]}", "formula": "a if a > b else max(b, -a)",
-            "latitude": '"nan", nan-comparison'},
-    "DIFFERENCE_SQUARE": {"tensors": PAIR, "types": "{T: [FLOAT16, INT8, UINT32, INT64]}",
-                          "formula": "(a - b) * (a - b) + 1", "latitude": "integer-overflow, zero-sign"},
-    "LOGICAL_XOR": {"tensors": COMPARED, "types": "{T: [FLOAT32, UINT8], U: [FLOAT32, UINT8]}",
-                    "formula": "cast(U, (a != 0 and not b != 0) or (not a != 0 and b != 0))", "latitude": ""},
-    "CAST": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
-             "types": "{T: [FLOAT32, FLOAT16, INT32, UINT8], U: [FLOAT32, FLOAT16, INT8, UINT32]}",
-             "formula": "cast(U, x)", "latitude": ""},
-    "CLAMP": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
-              "types": "{T: [FLOAT32, INT32], U: [INT8, UINT8]}",
-              "formula": "cast(U, min(max(x, lowest(U)), highest(U)))", "latitude": '"nan"'},
-    "OFFSET": {"tensors": {**PAIR, "BTensor": "{name: b, kind: input, type: T, optional: true, absent: 3}"},
-               "types": "{T: [FLOAT32, INT8]}", "formula": "a + b", "latitude": ""},
-    "MIXED": {"tensors": {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: U}",
-                          "OutputTensor": "{kind: output, type: V}"},
-              "types": "{T: [FLOAT32, INT8], U: [FLOAT16, UINT8], V: [FLOAT32, INT8]}",
-              "formula": "cast(V, a + b)", "latitude": ""},
-    "THREE": {"tensors": {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: U}",
-                          "CTensor": "{name: c, kind: input, type: T}", "OutputTensor": "{kind: output, type: V}"},
-              "types": "{T: [FLOAT32], U: [INT32], V: [FLOAT32]}", "formula": "cast(V, cast(T, a + b) + c)",
-              "latitude": ""},
-}  # fmt: skip
+    "IF": {
+        "tensors": CHOSEN,
+        "types": "{C: [UINT8], T: [FLOAT32, FLOAT16, INT8]}",
+        "formula": "a if condition != 0 else b",
+        "more": "domain: bits",
+        "latitude": "",
+    },
+    "DIVIDE": {
+        "tensors": PAIR,
+        "types": "{T: [FLOAT32, FLOAT16, INT8, UINT8]}",
+        "formula": "a / b",
+        "more": ULP.format("divide"),
+        "latitude": "zero-sign, subnormals",
+    },
+    "MAX": {
+        "tensors": PAIR,
+        "types": "{T: [FLOAT32, FLOAT16, INT8]}",
+        "formula": "a if a > b else max(b, -a)",
+        "latitude": '"nan", nan-comparison',
+    },
+    "DIFFERENCE_SQUARE": {
+        "tensors": PAIR,
+        "types": "{T: [FLOAT16, INT8, UINT32, INT64]}",
+        "formula": "(a - b) * (a - b) + 1",
+        "latitude": "integer-overflow, zero-sign",
+    },
+    "LOGICAL_XOR": {
+        "tensors": COMPARED,
+        "types": "{T: [FLOAT32, UINT8], U: [FLOAT32, UINT8]}",
+        "formula": "cast(U, (a != 0 and not b != 0) or (not a != 0 and b != 0))",
+        "latitude": "",
+    },
+    "CAST": {
+        "tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
+        "types": "{T: [FLOAT32, FLOAT16, INT32, UINT8], U: [FLOAT32, FLOAT16, INT8, UINT32]}",
+        "formula": "cast(U, x)",
+        "latitude": "",
+    },
+    "CLAMP": {
+        "tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
+        "types": "{T: [FLOAT32, INT32], U: [INT8, UINT8]}",
+        "formula": "cast(U, min(max(x, lowest(U)), highest(U)))",
+        "latitude": '"nan"',
+    },
+    "OFFSET": {
+        "tensors": {**PAIR, "BTensor": "{name: b, kind: input, type: T, optional: true, absent: 3}"},
+        "types": "{T: [FLOAT32, INT8]}",
+        "formula": "a + b",
+        "latitude": "",
+    },
+    "MIXED": {
+        "tensors": {
+            "ATensor": "{name: a, kind: input, type: T}",
+            "BTensor": "{name: b, kind: input, type: U}",
+            "OutputTensor": "{kind: output, type: V}",
+        },
+        "types": "{T: [FLOAT32, INT8], U: [FLOAT16, UINT8], V: [FLOAT32, INT8]}",
+        "formula": "cast(V, a + b)",
+        "latitude": "",
+    },
+    "THREE": {
+        "tensors": {
+            "ATensor": "{name: a, kind: input, type: T}",
+            "BTensor": "{name: b, kind: input, type: U}",
+            "CTensor": "{name: c, kind: input, type: T}",
+            "OutputTensor": "{kind: output, type: V}",
+        },
+        "types": "{T: [FLOAT32], U: [INT32], V: [FLOAT32]}",
+        "formula": "cast(V, cast(T, a + b) + c)",
+        "latitude": "",
+    },
+}
 
 
 def text_of(name: str, **changes: str) -> str:
@@ -199,29 +269,32 @@ def test_what_is_absent_counts_as_the_table_says() -> None:
         assert accepts(offset, 7, types={"T": kind}, a=5, b=2)
 
 
-@pytest.mark.parametrize("formula, kinds, a, b, right, wrong", [
-    ("a + b", (F32, F16, F32), 1.0, -1.0, 0.0, -0.0),
-    ("a + b", (F32, F16, F32), -0.0, -0.0, -0.0, 0.0),
-    ("a + b", (F32, UINT8, F32), -0.0, 0, 0.0, -0.0),
-    ("a + b", (F32, F16, F32), INF, -INF, NAN, 0.0),
-    ("a + b", (F32, F16, F32), INF, INF, INF, NAN),
-    ("a + b", (F32, F16, INT8), 2.0**-149, -1.0, 0, -1),  # truncated after an exact sum
-    ("a + b", (F32, UINT8, F32), 1.5 * 2.0**-23, 1, 1 + 2.0**-22, 1 + 2.0**-23),  # half way, to even
-    ("a + b", (F32, F16, F64), 2.0**-60, 1.0, 1.0, 1 + 2.0**-52),
-    ("difference(a, b)", (F32, F16, F32), INF, INF, NAN, INF),
-    ("difference(a, b)", (F32, F16, F32), INF, -INF, INF, NAN),
-    ("difference(a, b)", (F32, F16, INT8), -INF, INF, -128, 0),
-    ("difference(a, b)", (F32, F16, F32), -0.0, 0.0, -0.0, 0.0),
-    ("difference(a, b)", (INT8, UINT8, F32), 1, 1, 0.0, -0.0),
-    ("difference(a, b)", (F32, UINT8, INT8), 2.0**-149, 1, 0, -1),
-    ("min(a, b)", (F32, F16, F32), 0.0, -0.0, -0.0, 0.0),
-    ("min(a, b)", (F32, UINT8, F32), -0.0, 0, -0.0, 0.0),
-    ("max(a, b)", (F32, F16, F32), -0.0, 0.0, 0.0, -0.0),
-    ("max(a, b)", (F32, F16, F32), 0.0, -0.0, 0.0, -0.0),
-    ("max(a, b)", (F32, F16, F32), 2.0, INF, INF, 2.0),
-    ("pow(a, b)", (INT8, UINT8, F32), -3, 3, -27.0, 27.0),
-    ("pow(a, b)", (INT8, UINT8, INT8), 2, 7, 127, -128),  # as the nearest limit: INT64 holds the power
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formula, kinds, a, b, right, wrong",
+    [
+        ("a + b", (F32, F16, F32), 1.0, -1.0, 0.0, -0.0),
+        ("a + b", (F32, F16, F32), -0.0, -0.0, -0.0, 0.0),
+        ("a + b", (F32, UINT8, F32), -0.0, 0, 0.0, -0.0),
+        ("a + b", (F32, F16, F32), INF, -INF, NAN, 0.0),
+        ("a + b", (F32, F16, F32), INF, INF, INF, NAN),
+        ("a + b", (F32, F16, INT8), 2.0**-149, -1.0, 0, -1),  # truncated after an exact sum
+        ("a + b", (F32, UINT8, F32), 1.5 * 2.0**-23, 1, 1 + 2.0**-22, 1 + 2.0**-23),  # half way, to even
+        ("a + b", (F32, F16, F64), 2.0**-60, 1.0, 1.0, 1 + 2.0**-52),
+        ("difference(a, b)", (F32, F16, F32), INF, INF, NAN, INF),
+        ("difference(a, b)", (F32, F16, F32), INF, -INF, INF, NAN),
+        ("difference(a, b)", (F32, F16, INT8), -INF, INF, -128, 0),
+        ("difference(a, b)", (F32, F16, F32), -0.0, 0.0, -0.0, 0.0),
+        ("difference(a, b)", (INT8, UINT8, F32), 1, 1, 0.0, -0.0),
+        ("difference(a, b)", (F32, UINT8, INT8), 2.0**-149, 1, 0, -1),
+        ("min(a, b)", (F32, F16, F32), 0.0, -0.0, -0.0, 0.0),
+        ("min(a, b)", (F32, UINT8, F32), -0.0, 0, -0.0, 0.0),
+        ("max(a, b)", (F32, F16, F32), -0.0, 0.0, 0.0, -0.0),
+        ("max(a, b)", (F32, F16, F32), 0.0, -0.0, 0.0, -0.0),
+        ("max(a, b)", (F32, F16, F32), 2.0, INF, INF, 2.0),
+        ("pow(a, b)", (INT8, UINT8, F32), -3, 3, -27.0, 27.0),
+        ("pow(a, b)", (INT8, UINT8, INT8), 2, 7, 127, -128),  # as the nearest limit: INT64 holds the power
+    ],
+)
 def test_numbers_of_different_types_meet_exactly(
     formula: str, kinds: tuple[DataType, ...], a: Any, b: Any, right: Any, wrong: Any
 ) -> None:
@@ -247,38 +320,44 @@ def test_a_constant_may_be_negated() -> None:
         assert not accepts(sign, -right, types={"T": F32}, a=1.0, b=0.0)
 
 
-@pytest.mark.parametrize("formula, right, wrong", [
-    ("1 < 2", 1, 0),
-    ("2 < 1", 0, 1),
-    ("a == b or 2 >= 2", 1, 0),
-    ("is_nan(0 / 0)", 1, 0),
-    ("is_nan(1)", 0, 1),
-    ("is_infinite(1 / 0)", 1, 0),
-    ("is_negative(-(0))", 1, 0),
-    ("(7 if a < b else 9) < 8", 1, 0),
-    ("(7 if a > b else 9) < 8", 0, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formula, right, wrong",
+    [
+        ("1 < 2", 1, 0),
+        ("2 < 1", 0, 1),
+        ("a == b or 2 >= 2", 1, 0),
+        ("is_nan(0 / 0)", 1, 0),
+        ("is_nan(1)", 0, 1),
+        ("is_infinite(1 / 0)", 1, 0),
+        ("is_negative(-(0))", 1, 0),
+        ("(7 if a < b else 9) < 8", 1, 0),
+        ("(7 if a > b else 9) < 8", 0, 1),
+    ],
+)
 def test_constants_alone_are_compared(formula: str, right: int, wrong: int) -> None:
     compared, types = law("LOGICAL_EQUALS", formula=f"cast(U, {formula})", latitude=""), {"T": F32, "U": UINT8}
     assert accepts(compared, right, types=types, a=1.0, b=2.0)
     assert not accepts(compared, wrong, types=types, a=1.0, b=2.0)
 
 
-@pytest.mark.parametrize("formula, kind, right, wrong", [
-    ("1 if a < b else 0", F32, 1.0, 0.0),
-    ("1 if a < b else 0", INT8, 1, 0),
-    ("a * (-3 if a < b else 3)", F32, -3.0, 3.0),
-    ("a * (-3 if a < b else 3)", UINT8, 253, 0),
-    ("max(1, 2) + a", INT8, 3, 2),
-    ("max(1, 2) * (a + 2e-8)", F32, 2.0, 2.0000002),
-    ("a + 1.5", INT8, 2, 4),  # 1.5 is 3 / 2
-    ("a - (-1.5)", INT8, 2, 3),
-    ("min(b, 300)", INT8, 2, 44),
-    ("min(b + 98, 300)", INT8, 44, 100),  # 300 is 44
-    ("a + 1 / 0", INT8, 7, None),
-    ("a + 0 / 0", INT8, 7, None),
-    ("a + pow(2, 0.5)", INT8, 7, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formula, kind, right, wrong",
+    [
+        ("1 if a < b else 0", F32, 1.0, 0.0),
+        ("1 if a < b else 0", INT8, 1, 0),
+        ("a * (-3 if a < b else 3)", F32, -3.0, 3.0),
+        ("a * (-3 if a < b else 3)", UINT8, 253, 0),
+        ("max(1, 2) + a", INT8, 3, 2),
+        ("max(1, 2) * (a + 2e-8)", F32, 2.0, 2.0000002),
+        ("a + 1.5", INT8, 2, 4),  # 1.5 is 3 / 2
+        ("a - (-1.5)", INT8, 2, 3),
+        ("min(b, 300)", INT8, 2, 44),
+        ("min(b + 98, 300)", INT8, 44, 100),  # 300 is 44
+        ("a + 1 / 0", INT8, 7, None),
+        ("a + 0 / 0", INT8, 7, None),
+        ("a + pow(2, 0.5)", INT8, 7, None),
+    ],
+)
 def test_a_constant_meets_a_type_as_a_number_of_it(formula: str, kind: DataType, right: Any, wrong: Any) -> None:
     chosen = law("ADD", formula=formula, latitude="")
     assert accepts(chosen, right, types={"T": kind}, a=1, b=2)
@@ -302,10 +381,18 @@ def test_bits_of_constants_alone_are_refused() -> None:
         law("OFFSET", formula="bit_and(a, bit_not(b))", types="{T: [INT8]}")
 
 
-@pytest.mark.parametrize("formula", [
-    "a + b + c", "c + (a + b)", "difference(a, b) + c", "difference(c, difference(b, a))", "min(a + b, c) + b",
-    "(a + b if a < c else max(a, b)) + c", "difference(max(a, b) + b, c)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "a + b + c",
+        "c + (a + b)",
+        "difference(a, b) + c",
+        "difference(c, difference(b, a))",
+        "min(a + b, c) + b",
+        "(a + b if a < c else max(a, b)) + c",
+        "difference(max(a, b) + b, c)",
+    ],
+)
 def test_a_sum_is_added_to_in_a_type(formula: str) -> None:
     """2^100 + 1 - 2^100 is 1, and FLOAT64 holds no sum of the first two."""
     tables = "{T: [FLOAT32], U: [INT32], V: [FLOAT32]}"
@@ -351,8 +438,11 @@ def pattern(kind: DataType, bits: int) -> np.ndarray:
 
 def test_bits() -> None:
     bit_and = law("BIT_AND")
-    for kind, a, b, right in ((F32, 0x7FC00001, 0xFF800003, 0x7F800001), (F16, 0x8001, 0xFFFF, 0x8001),
-                              (INT8, 0xF0, 0x3C, 0x30)):  # fmt: skip
+    for kind, a, b, right in (
+        (F32, 0x7FC00001, 0xFF800003, 0x7F800001),
+        (F16, 0x8001, 0xFFFF, 0x8001),
+        (INT8, 0xF0, 0x3C, 0x30),
+    ):
         given = {"a": pattern(kind, a), "b": pattern(kind, b)}
         assert accepts(bit_and, pattern(kind, right), types={"T": kind}, **given)
         assert not accepts(bit_and, pattern(kind, right ^ 2), types={"T": kind}, **given)
@@ -364,8 +454,12 @@ def test_square_root() -> None:
     sqrt, types = law("SQRT"), {"T": F32}
     root = np.float32(np.sqrt(np.float64(2)))  # 0.2 ULP below the real root
     above, below = np.nextafter(root, np.float32(2)), np.nextafter(root, np.float32(0))
-    for value, judged, strict in ((root, True, True), (above, True, False), (below, False, False),
-                                  (np.nextafter(above, np.float32(2)), False, False)):  # fmt: skip
+    for value, judged, strict in (
+        (root, True, True),
+        (above, True, False),
+        (below, False, False),
+        (np.nextafter(above, np.float32(2)), False, False),
+    ):
         assert accepts(sqrt, value, types=types, x=2.0) == judged
         assert accepts(sqrt, value, types=types, x=2.0, strict=True) == strict
     assert accepts(sqrt, np.nextafter(np.float32(2), np.float32(3)), types=types, x=4.0)
@@ -380,8 +474,14 @@ def test_square_root() -> None:
 
 def test_quantization() -> None:
     quantize, types = law("QUANTIZE_LINEAR"), {"T": F32, "U": UINT8}
-    for x, scale, zero_point, wanted in ((10.0, 2.0, 3, 8), (-100.0, 1.0, 3, 0), (1e9, 0.5, 3, 255), (2.5, 1.0, 0, 2),
-                                         (INF, 1.0, 3, 255), (-INF, 1.0, 3, 0)):  # fmt: skip
+    for x, scale, zero_point, wanted in (
+        (10.0, 2.0, 3, 8),
+        (-100.0, 1.0, 3, 0),
+        (1e9, 0.5, 3, 255),
+        (2.5, 1.0, 0, 2),
+        (INF, 1.0, 3, 255),
+        (-INF, 1.0, 3, 0),
+    ):
         given = {"x": x, "scale": scale, "zero_point": zero_point}
         assert accepts(quantize, wanted, types=types, **given)
         assert not accepts(quantize, wanted ^ 4, types=types, **given)
@@ -396,9 +496,16 @@ def test_quantization() -> None:
         assert accepts(documented, output, types=types, x=NAN, scale=1.0, zero_point=0) == right
 
 
-@pytest.mark.parametrize("kind, x, wanted", [
-    (INT8, 1000, 127), (INT8, -1000, -128), (INT8, -3, -3), (UINT8, 1000, 255), (UINT8, -3, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, x, wanted",
+    [
+        (INT8, 1000, 127),
+        (INT8, -1000, -128),
+        (INT8, -3, -3),
+        (UINT8, 1000, 255),
+        (UINT8, -3, 0),
+    ],
+)
 @pytest.mark.parametrize("given", [F32, INT32])
 def test_the_limits_of_another_type(given: DataType, kind: DataType, x: int, wanted: int) -> None:
     clamp, types = law("CLAMP"), {"T": given, "U": kind}
@@ -406,18 +513,31 @@ def test_the_limits_of_another_type(given: DataType, kind: DataType, x: int, wan
     assert not accepts(clamp, wanted ^ 1, types=types, x=x)
 
 
-@pytest.mark.parametrize("x, wanted, other", [
-    (1e6, 65504.0, INF), (INF, 65504.0, INF), (-1e6, -65504.0, -INF), (-INF, -65504.0, 65504.0), (3.0, 3.0, 65504.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "x, wanted, other",
+    [
+        (1e6, 65504.0, INF),
+        (INF, 65504.0, INF),
+        (-1e6, -65504.0, -INF),
+        (-INF, -65504.0, 65504.0),
+        (3.0, 3.0, 65504.0),
+    ],
+)
 def test_the_limits_of_a_narrower_floating_point_type(x: float, wanted: float, other: float) -> None:
     clamp, types = law("CLAMP", types="{T: [FLOAT32], U: [FLOAT16]}"), {"T": F32, "U": F16}
     assert accepts(clamp, wanted, types=types, x=x)
     assert not accepts(clamp, other, types=types, x=x)
 
 
-@pytest.mark.parametrize("output, lenient, documented", [
-    (-128, True, False), (127, True, False), (0, True, True), (5, False, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "output, lenient, documented",
+    [
+        (-128, True, False),
+        (127, True, False),
+        (0, True, True),
+        (5, False, False),
+    ],
+)
 def test_a_minimum_with_a_nan_may_be_the_number_where_a_clause_says_so(
     output: int, lenient: bool, documented: bool
 ) -> None:
@@ -429,8 +549,13 @@ def test_a_minimum_with_a_nan_may_be_the_number_where_a_clause_says_so(
 def test_a_choice_of_bits() -> None:
     choice, types = law("IF"), {"C": UINT8, "T": F32}
     nans = {"a": pattern(F32, 0x7FC00001), "b": pattern(F32, 0xFF800003)}
-    for condition, output, right in ((2, 0x7FC00001, True), (2, 0xFF800003, False), (0, 0xFF800003, True),
-                                     (0, 0x7FC00001, False), (255, 0x7FC00002, False)):  # fmt: skip
+    for condition, output, right in (
+        (2, 0x7FC00001, True),
+        (2, 0xFF800003, False),
+        (0, 0xFF800003, True),
+        (0, 0x7FC00001, False),
+        (255, 0x7FC00002, False),
+    ):
         assert accepts(choice, pattern(F32, output), types=types, condition=condition, **nans) == right
 
 
@@ -449,11 +574,18 @@ def test_division() -> None:
 def test_casts() -> None:
     cast = law("CAST")
     for data_type, x, target, output, right in (
-        (F32, 300.0, INT8, 127, True), (F32, 300.0, INT8, 44, False), (F32, -1.9, INT8, -1, True),
-        (F32, NAN, INT8, 0, True), (INT32, 300, INT8, 44, True), (INT32, -1, DataType.UINT32, 2**32 - 1, True),
-        (F32, 65520.0, F16, INF, True), (F32, 65520.0, F16, 65504.0, False), (UINT8, 200, F16, 200.0, True),
-        (INT32, 2**24 + 1, F32, 2.0**24, True), (F32, NAN, F16, NAN, True),
-    ):  # fmt: skip
+        (F32, 300.0, INT8, 127, True),
+        (F32, 300.0, INT8, 44, False),
+        (F32, -1.9, INT8, -1, True),
+        (F32, NAN, INT8, 0, True),
+        (INT32, 300, INT8, 44, True),
+        (INT32, -1, DataType.UINT32, 2**32 - 1, True),
+        (F32, 65520.0, F16, INF, True),
+        (F32, 65520.0, F16, 65504.0, False),
+        (UINT8, 200, F16, 200.0, True),
+        (INT32, 2**24 + 1, F32, 2.0**24, True),
+        (F32, NAN, F16, NAN, True),
+    ):
         assert accepts(cast, output, types={"T": data_type, "U": target}, x=x) == right, (data_type, x, target)
     types, listed = {"T": INT32, "U": INT8}, "{T: [INT32], U: [INT8]}"
     twice = law("CAST", formula="cast(U, cast(T, cast(U, x)) / 2)", types=listed)  # 300 is 44 as an INT8
@@ -488,15 +620,17 @@ def test_the_oracles_agree(name: str, strict: bool) -> None:
     one = law(name)
     for signature in signatures(one.table):
         types = dict(signature.types)
-        lacking = tuple(member for member, row in one.table.tensors.items()
-                        if row.optional and member not in signature.present)  # fmt: skip
+        lacking = tuple(
+            member for member, row in one.table.tensors.items() if row.optional and member not in signature.present
+        )
         operator = of_single_elements(one, lacking, **types)
         assert Signature.of(operator, one.table) == signature
         exact, vectorised = oracles(one, operator, strict=strict)
         given = {
             label: patterns(types[one.table.tensors[member].type], 40, seed)
-            for seed, (label, member) in enumerate(one.table.formula_names.items()) if member not in lacking
-        }  # fmt: skip
+            for seed, (label, member) in enumerate(one.table.formula_names.items())
+            if member not in lacking
+        }
         size = min(array.size for array in given.values())
         given = {label: array[:size] for label, array in given.items()}
         acceptance = vectorised.acceptance(given)
@@ -526,8 +660,11 @@ def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
     tables = load_tables()
     round_law = tables.law(tables.operator("ROUND"))
     tensor = TensorDesc(F16, (1,))
-    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
-                            {"RoundingMode": "HALVES_TO_NEAREST_EVEN"})  # fmt: skip
+    operator = OperatorDesc(
+        "ELEMENT_WISE_ROUND",
+        {"InputTensor": tensor, "OutputTensor": tensor},
+        {"RoundingMode": "HALVES_TO_NEAREST_EVEN"},
+    )
     one, other = ExactOracle(round_law, operator), TypedOracle(round_law, operator)
     every = np.arange(0, 1 << 16, 97, dtype=np.uint16)
     told = list(TypedVectorOracle(round_law, operator).acceptance({"x": every.view(np.float16)}).elements())

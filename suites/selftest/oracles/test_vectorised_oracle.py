@@ -107,9 +107,7 @@ def test_only_a_cast_that_the_page_leaves_open_may_round_a_bound_either_way(
     """THRESHOLD's Min is such a bound; the same table with a documented cast gives one value."""
     law = TABLES.law(TABLES.operator("ELEMENT_WISE_THRESHOLD"))
     known = {"cast": "documented"}
-    documented = tuple(
-        item.model_copy(update=known) if item.type == "FLOAT" else item for item in law.table.attributes
-    )
+    documented = tuple(item.model_copy(update=known) if item.type == "FLOAT" else item for item in law.table.attributes)
     fixed = replace(law, table=law.table.model_copy(update={"attributes": documented}))
     tensor = TensorDesc(data_type, (1,))
     operator = OperatorDesc(
@@ -180,11 +178,24 @@ def test_factors_round_to_nearest_or_toward_zero_both_alike() -> None:
     assert scaled(F16, 1024, scale, -1024 * scale) == {0.0}
 
 
-@pytest.mark.parametrize("value, wanted", [
-    (65519.996, 65504.0), (65504.0, 65504.0), (1e30, 65504.0), (-65536.0, -65504.0), (inf, inf), (-inf, -inf),
-    (1 + 2.0**-10, 1 + 2.0**-10), (1 + 1.9 * 2.0**-10, 1 + 2.0**-10), (2.0**-24, 2.0**-24), (2.0**-25, 0.0),
-    (1.9 * 2.0**-24, 2.0**-24), (-1.9 * 2.0**-24, -(2.0**-24)), (TINY32, 0.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value, wanted",
+    [
+        (65519.996, 65504.0),
+        (65504.0, 65504.0),
+        (1e30, 65504.0),
+        (-65536.0, -65504.0),
+        (inf, inf),
+        (-inf, -inf),
+        (1 + 2.0**-10, 1 + 2.0**-10),
+        (1 + 1.9 * 2.0**-10, 1 + 2.0**-10),
+        (2.0**-24, 2.0**-24),
+        (2.0**-25, 0.0),
+        (1.9 * 2.0**-24, 2.0**-24),
+        (-1.9 * 2.0**-24, -(2.0**-24)),
+        (TINY32, 0.0),
+    ],
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rounding_to_float16_toward_zero(value: float, wanted: float, dtype: Any) -> None:
     with np.errstate(all="ignore"):
@@ -345,8 +356,10 @@ def test_wide_integers_are_those_of_python(data_type: DataType) -> None:
                 sums = Whole.of_sums(x, addend)
                 assert sums.low.tolist() == [(one + addend) % (1 << 64) for one in x.tolist()]
                 for limit in (int(limits.min), int(limits.max), 0, -1):
-                    above, below = ([one + addend > limit for one in x.tolist()],
-                                    [one + addend < limit for one in x.tolist()])  # fmt: skip
+                    above, below = (
+                        [one + addend > limit for one in x.tolist()],
+                        [one + addend < limit for one in x.tolist()],
+                    )
                     assert (sums.above(limit).tolist(), sums.below(limit).tolist()) == (above, below)
 
 
@@ -393,9 +406,16 @@ def without(judging: VectorOracle, *names: str) -> VectorOracle:
     return VectorOracle(replace(law, table=law.table.model_copy(update={"clauses": clauses})), judging.operator)
 
 
-@pytest.mark.parametrize("high, either", [
-    (65519.0, {65504.0}), (65520.0, {65504.0, inf}), (65520.5, {65504.0, inf}), (65521.5, {65504.0, inf}), (inf, {inf}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "high, either",
+    [
+        (65519.0, {65504.0}),
+        (65520.0, {65504.0, inf}),
+        (65520.5, {65504.0, inf}),
+        (65521.5, {65504.0, inf}),
+        (inf, {inf}),
+    ],
+)
 def test_a_float16_bound_overflows_from_half_a_unit_beyond_the_largest(high: float, either: set[float]) -> None:
     assert accepted(clip_oracle(F16, 0, high), inf) == either
     assert {-one for one in accepted(clip_oracle(F16, -high, 0), -inf)} == either

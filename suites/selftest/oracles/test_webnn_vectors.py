@@ -25,10 +25,14 @@ def vectors_of(operator: str) -> list[Vector]:
     table = TABLES.operator(f"ELEMENT_WISE_{operator}")
     attributes = {item.name: None for item in table.attributes}  # ScaleBias alone
     return [
-        Vector(table.operator, {name: array_of(one) for name, one in entry["inputs"].items()},
-               array_of(entry["output"]), attributes)
+        Vector(
+            table.operator,
+            {name: array_of(one) for name, one in entry["inputs"].items()},
+            array_of(entry["output"]),
+            attributes,
+        )
         for entry in OPERATORS[operator]["vectors"]
-    ]  # fmt: skip
+    ]
 
 
 def array_of(entry: dict[str, Any]) -> np.ndarray:

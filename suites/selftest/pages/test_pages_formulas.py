@@ -68,10 +68,17 @@ def test_changed_scale_and_bias_are_found(operator: str, layout: str) -> None:
         assert_found(operator, added, "scale-bias", page.at["in-place"] + 1)
         return
     for new in (
-        "x * bias + scale", "x + scale * bias", "(x + bias) * scale", "x * scale - bias", "x * scale",
-        "x * scale + bias + 1", "x * scale + bias * 2", "x / scale + bias", "x × scale + bias",
+        "x * bias + scale",
+        "x + scale * bias",
+        "(x + bias) * scale",
+        "x * scale - bias",
+        "x * scale",
+        "x * scale + bias + 1",
+        "x * scale + bias * 2",
+        "x / scale + bias",
+        "x × scale + bias",
         "x scale + bias",
-    ):  # fmt: skip
+    ):
         assert_found(operator, page.edited("g", "x * scale + bias", new), "scale-bias", page.at["g"])
     assert_found(operator, page.replaced("g"), "scale-bias", 0, "nothing")
 

@@ -28,12 +28,55 @@ def examine(text: str) -> None:
 
 quick = settings(max_examples=60, deadline=None, database=None)
 PIECES = (
-    "DML_ELEMENT_WISE_CLIP_OPERATOR_DESC", "struct", "{", "}", "};", ";", "const", "*", "FLOAT", "Min",
-    "DML_TENSOR_DESC", "InputTensor", "Input", "1 to 8", "FLOAT32", ",", "|", "---|---|", "and above",
-    "DML_FEATURE_LEVEL_1_0", "DML_FEATURE_LEVEL_", "introduced", "\n", "\n", "\r", "f(x) =", "g(x) =", "(", ")",
-    "[", "not", "-", "+", "1", "0x", "1if", "max(", "Type:", "_Maybenull_", "_a_", "DataType", "Sizes", "in-place",
-    "DML_ROUNDING_MODE_", "cast", "\\", "'", "\ud800",
-)  # fmt: skip
+    "DML_ELEMENT_WISE_CLIP_OPERATOR_DESC",
+    "struct",
+    "{",
+    "}",
+    "};",
+    ";",
+    "const",
+    "*",
+    "FLOAT",
+    "Min",
+    "DML_TENSOR_DESC",
+    "InputTensor",
+    "Input",
+    "1 to 8",
+    "FLOAT32",
+    ",",
+    "|",
+    "---|---|",
+    "and above",
+    "DML_FEATURE_LEVEL_1_0",
+    "DML_FEATURE_LEVEL_",
+    "introduced",
+    "\n",
+    "\n",
+    "\r",
+    "f(x) =",
+    "g(x) =",
+    "(",
+    ")",
+    "[",
+    "not",
+    "-",
+    "+",
+    "1",
+    "0x",
+    "1if",
+    "max(",
+    "Type:",
+    "_Maybenull_",
+    "_a_",
+    "DataType",
+    "Sizes",
+    "in-place",
+    "DML_ROUNDING_MODE_",
+    "cast",
+    "\\",
+    "'",
+    "\ud800",
+)
 
 
 @quick
@@ -58,10 +101,22 @@ def test_any_edit_of_a_page_is_compared_or_refused(pair: tuple[str, str], start:
 
 @pytest.mark.parametrize(
     "formula",
-    ["not " * 200 + "x", "-" * 900 + "x", "(" * 300 + "x", "f(x) = " * 100, "max(" * 200, "x" * 5000, "1" * 900,
-     "1if x", "'\\d'", "x if x else 1", "\ud800", "lambda: x"],
+    [
+        "not " * 200 + "x",
+        "-" * 900 + "x",
+        "(" * 300 + "x",
+        "f(x) = " * 100,
+        "max(" * 200,
+        "x" * 5000,
+        "1" * 900,
+        "1if x",
+        "'\\d'",
+        "x if x else 1",
+        "\ud800",
+        "lambda: x",
+    ],
     ids=range(12),
-)  # fmt: skip
+)
 def test_formulas_beyond_the_language_are_differences(formula: str) -> None:
     page = synthetic("ELEMENT_WISE_CLIP", "korean")
     for key, subject in (("f", "formula"), ("g", "scale-bias")):

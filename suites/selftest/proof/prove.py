@@ -180,10 +180,20 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
             rightly |= failure.clause == mutant.clause
     bench.close()
     return Kill(
-        mutant.__name__, _first_line(mutant.__doc__), mutant.clause, mutant.modelled_on,
+        mutant.__name__,
+        _first_line(mutant.__doc__),
+        mutant.clause,
+        mutant.modelled_on,
         "" if alone else mutant.needs,
-        bool(clauses), rightly, tuple(sorted(clauses)), test, cases, time.perf_counter() - started, said, seed,
-    )  # fmt: skip
+        bool(clauses),
+        rightly,
+        tuple(sorted(clauses)),
+        test,
+        cases,
+        time.perf_counter() - started,
+        said,
+        seed,
+    )
 
 
 def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
@@ -193,6 +203,7 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     "few values" for the many pairs.
     """
     from dmlcts.suites.selftest.mutants import permitted
+
     made = getattr(permitted, name)
     backend, latitude = made(), _first_line(made.__doc__)
     tables = load_tables()
@@ -291,12 +302,28 @@ def _takes_long(name: str) -> bool:
     return str(getattr(permitted, name).__module__).endswith("approximate")
 
 
-_VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",
-                  "test_magnitudes", "test_properties", "test_relations", "test_silent_points", "test_kinds",
-                  "test_activations")  # fmt: skip
+_VALUE_MODULES = (
+    "test_clamping",
+    "test_rounding",
+    "test_casting",
+    "test_special_values",
+    "test_scale_bias",
+    "test_magnitudes",
+    "test_properties",
+    "test_relations",
+    "test_silent_points",
+    "test_kinds",
+    "test_activations",
+)
 _SEEDED = ("test_seeded_bulk", "drawn")
-_NOT_FOR_PAIRS = ("test_properties", "test_every_input", "test_integer_bounds", "test_representable_bounds",
-                  "test_float16_bounds", *_SEEDED)  # fmt: skip
+_NOT_FOR_PAIRS = (
+    "test_properties",
+    "test_every_input",
+    "test_integer_bounds",
+    "test_representable_bounds",
+    "test_float16_bounds",
+    *_SEEDED,
+)
 _FEW = ("FLOAT32", "FLOAT16", "INT8")
 
 

@@ -40,11 +40,12 @@ def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = Fa
     """
     operator, data_type = getattr(mutant, "operator", None), getattr(mutant, "data_type", None)
     made = plan(
-        bench.tables, bench.level,
+        bench.tables,
+        bench.level,
         operators=[table for name, table in bench.tables.operators.items() if operator in (None, name)],
         data_types=[one for one in DataType if data_type in (None, one.name)],
         seed=seed,
-    )  # fmt: skip
+    )
     settings = Settings.read(backend=bench.name, strict=bench.strict)
     pattern = None if whole else getattr(mutant, "pattern", None)
     station = Station(bench, compiled=whole)

@@ -52,9 +52,10 @@ def descriptions_of(operator: str) -> list[tuple[OperatorTable, OperatorDesc]]:
     """Every description of an operator, with bounds in order, equal and inverted."""
     return [
         (table, one)
-        for table, found in every_description() if found.name == operator
+        for table, found in every_description()
+        if found.name == operator
         for one in (found, *(with_bounds(table, found, *pair) for pair in bounds(found)))
-    ]  # fmt: skip
+    ]
 
 
 def bounds(operator: OperatorDesc) -> Iterator[tuple[float, float]]:

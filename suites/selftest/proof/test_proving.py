@@ -65,8 +65,11 @@ def test_every_test_function_is_a_probe_and_its_clauses_name_it() -> None:
     tables = load_tables()
     written = set()
     for path in sorted(CONFORMANCE.rglob("test_*.py")):
-        functions = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                     if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]  # fmt: skip
+        functions = [
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        ]
         written |= {f"{path.name}::{function.name}" for function in functions}
     found: dict[str, set[str]] = {}
     for probe in probes(tables, 0):
@@ -92,8 +95,9 @@ def test_the_proof_tries_what_a_quick_run_tries() -> None:
     chosen = [one for one in settings.tables.operators.values() if settings.selects_operator(one)]
     inside = {
         f"{family.path.name}::{family.item_name(table)}": [probe.name for probe in family.selected(settings, table)]
-        for family in families() for table in chosen
-    }  # fmt: skip
+        for family in families()
+        for table in chosen
+    }
     assert {item for item, tests in inside.items() if tests} == collected
     tried = sorted(probe.name for probe in probes(load_tables(), 1) if probe.table.short_name in SOME)
     assert tried == sorted(name for tests in inside.values() for name in tests)
@@ -142,8 +146,11 @@ def test_what_must_not_be_is_told() -> None:
         )
     )
     assert [line.split(":")[0] for line in told] == [
-        "misattributed", "survivor", "false alarm", "another seed, another verdict",
-    ]  # fmt: skip
+        "misattributed",
+        "survivor",
+        "false alarm",
+        "another seed, another verdict",
+    ]
 
 
 def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
@@ -151,9 +158,13 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
     kill = judge_mutant(AwayIsHalvesUp, 0)
     cleared = prove.Clearance("P", "l", False, (), 1, 0.0)
     told: list[prove.Kill | prove.Clearance] = [
-        kill, replace(kill, rightly=False, clauses=("round.odd",)), replace(kill, killed=False),
-        replace(kill, killed=False, needs="a device"), cleared, replace(cleared, alarms=("t: c: x",)),
-    ]  # fmt: skip
+        kill,
+        replace(kill, rightly=False, clauses=("round.odd",)),
+        replace(kill, killed=False),
+        replace(kill, killed=False, needs="a device"),
+        cleared,
+        replace(cleared, alarms=("t: c: x",)),
+    ]
     assert [prove._verdict(one) for one in told] == [
         f"AwayIsHalvesUp (seed 0): killed under {kill.clause}",
         "AwayIsHalvesUp (seed 0): MISATTRIBUTED to round.odd",
@@ -173,8 +184,13 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
     proof = json.loads((tmp_path / "proof.json").read_text(encoding="utf-8"))
     jsonschema.validate(proof, schema("selftest-1"))
     assert proof["score"] | {"not_run": 0} == {
-        "mutants": 2, "killed": 2, "rightly": 2, "permitted": 1, "alarms": 0, "not_run": 0,
-    }  # fmt: skip
+        "mutants": 2,
+        "killed": 2,
+        "rightly": 2,
+        "permitted": 1,
+        "alarms": 0,
+        "not_run": 0,
+    }
     assert "OneBytePastTheEnd (seed 0): killed under tensor.output.bounds" in ran.err
     assert "2 of 2 mutants killed under their clause" in ran.out.replace("\n", " ")
     told = dmlcts("spec", "coverage", "--proof", "proof.json")
@@ -231,10 +247,13 @@ def started_proof() -> subprocess.Popen[str]:
     """A proof of many mutants in a process group of its own, once it has told its first verdict."""
     what = ["selftest", "--part", "mutants", "--mutants", "300", "-n", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "dmlcts.suites.commands.main", *what], start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "dmlcts.suites.commands.main", *what],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
-    )  # fmt: skip
+    )
     assert process.stderr is not None
     assert process.stderr.readline().startswith("[1/300] ")
     return process

@@ -17,9 +17,15 @@ from dmlcts.suites.selftest.first_three import first_three
 CLIP, ROUND = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND"
 STARTED = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
 DEVICE = {
-    "name": "Example NX-2", "adapter": "Example NX-2 Accelerator", "driver": "31.0.101", "library": "nxdml",
-    "version": "2.3.1", "feature_level": "5.0", "data_types": None, "details": {"vendor_id": "0x1d6b"},
-}  # fmt: skip
+    "name": "Example NX-2",
+    "adapter": "Example NX-2 Accelerator",
+    "driver": "31.0.101",
+    "library": "nxdml",
+    "version": "2.3.1",
+    "feature_level": "5.0",
+    "data_types": None,
+    "details": {"vendor_id": "0x1d6b"},
+}
 SUITE = {"version": "0.1.0", "commit": "ab" * 20, "modified": False}
 ENVIRONMENT = {"python": "CPython 3.12", "numpy": "2.0", "platform": "Linux", "processors": 2, "packages": {}}
 
@@ -58,13 +64,25 @@ def failure(title: str, bits: str, test: str = "test_rounding.py::test_ties[ROUN
     """A wrong value of ROUND on FLOAT32."""
     value = title.split()[1]
     return FailureRecord(
-        "round.toward-infinity", ROUND, "FLOAT32", Outcome.FAIL, test, title, f"account of {title}", filed((bits,)),
+        "round.toward-infinity",
+        ROUND,
+        "FLOAT32",
+        Outcome.FAIL,
+        test,
+        title,
+        f"account of {title}",
+        filed((bits,)),
         f"round.toward-infinity-round-float32-{bits[2:]}.yaml",
-        {"tensors": "FLOAT32 [1], packed, 4 bytes", "RoundingMode": "TOWARD_INFINITY",
-         "input": f"{value} ({bits}) at index [0]", "acceptable": "-1.0 (0xbf800000)", "got": "0.0 (0x00000000)"},
+        {
+            "tensors": "FLOAT32 [1], packed, 4 bytes",
+            "RoundingMode": "TOWARD_INFINITY",
+            "input": f"{value} ({bits}) at index [0]",
+            "acceptable": "-1.0 (0xbf800000)",
+            "got": "0.0 (0x00000000)",
+        },
         f"dmlcts replay failures/round.toward-infinity-round-float32-{bits[2:]}.yaml --backend nx.py:Nx",
         Deviation.WRONG_VALUE,
-    )  # fmt: skip
+    )
 
 
 FAILURES = (
@@ -90,8 +108,19 @@ def _tallies(broken: frozenset[tuple[str, str, str]], tables: Tables) -> tuple[C
 
 
 def _run(selection: dict[str, Any]) -> RunInfo:
-    return RunInfo("nx.py:Nx", DEVICE, "5.0", "quick", 0, False, selection, STARTED,
-                   STARTED + timedelta(seconds=31.5), SUITE, ENVIRONMENT)  # fmt: skip
+    return RunInfo(
+        "nx.py:Nx",
+        DEVICE,
+        "5.0",
+        "quick",
+        0,
+        False,
+        selection,
+        STARTED,
+        STARTED + timedelta(seconds=31.5),
+        SUITE,
+        ENVIRONMENT,
+    )
 
 
 RUN = _run({})

@@ -19,30 +19,53 @@ from dmlcts.suites.selftest.conftest import Ran
 CLIP, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD"
 TYPES = ("FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT8")
 SUBJECTS = {
-    "tensor.position": "layout", "tensor.strides.padded": "layout", "clip.formula": "formula",
-    "clip.monotone": "properties", "clip.support.level-3-0": "descriptions", "execution.repeatable": "state",
-}  # fmt: skip
+    "tensor.position": "layout",
+    "tensor.strides.padded": "layout",
+    "clip.formula": "formula",
+    "clip.monotone": "properties",
+    "clip.support.level-3-0": "descriptions",
+    "execution.repeatable": "state",
+}
 NINE = {"needs": "9 elements (right with 8)", "acceptable": "3"}
 
 FACTORS = {
-    "elements": "count", "rank": "rank", "input strides": "input strides", "ScaleBias": "scaling",
+    "elements": "count",
+    "rank": "rank",
+    "input strides": "input strides",
+    "ScaleBias": "scaling",
     "an earlier dispatch": "history",
-}  # fmt: skip
+}
 
 Row = Mapping[str, Any]
 
 
 def failing(
-    clause: str, operator: str, data_type: str, details: Mapping[str, str], title: str = "input 2 gives 3",
-    outcome: str = "fail", test: str = "test_sizes.py::test_rows[x]", deviation: str = "wrong-value", origin: str = "",
-) -> dict[str, Any]:  # fmt: skip
+    clause: str,
+    operator: str,
+    data_type: str,
+    details: Mapping[str, str],
+    title: str = "input 2 gives 3",
+    outcome: str = "fail",
+    test: str = "test_sizes.py::test_rows[x]",
+    deviation: str = "wrong-value",
+    origin: str = "",
+) -> dict[str, Any]:
     words = details.get("needs", "").partition(" (")[0]
     file = f"{clause}-{operator}-{data_type}-{abs(hash((title, *details.values())))}.yaml".lower()
     return {
-        "clause": clause, "operator": operator, "data_type": data_type, "outcome": outcome, "title": title,
-        "details": dict(details), "case": {"tensors": {"InputTensor": {"sizes": [9]}}}, "test": test, "file": file,
-        "needs": [name for word, name in FACTORS.items() if word in words], "deviation": deviation, "origin": origin,
-    }  # fmt: skip
+        "clause": clause,
+        "operator": operator,
+        "data_type": data_type,
+        "outcome": outcome,
+        "title": title,
+        "details": dict(details),
+        "case": {"tensors": {"InputTensor": {"sizes": [9]}}},
+        "test": test,
+        "file": file,
+        "needs": [name for word, name in FACTORS.items() if word in words],
+        "deviation": deviation,
+        "origin": origin,
+    }
 
 
 def row(failure: Row, failures: int = 4) -> dict[str, Any]:
@@ -59,12 +82,17 @@ def everywhere() -> list[dict[str, Any]]:
     """The tail of a vector loop, on two operators and eight types, each with values and a count of its own."""
     return [
         failing(
-            "tensor.position", operator, data_type,
+            "tensor.position",
+            operator,
+            data_type,
             {"needs": f"{9 + at} elements (right with {8 + at})", "acceptable": str(at)},
-            f"input -{at}.5 gives {at}e+{at}", test=f"test_sizes.py::test_{name}[{operator}-{data_type}]",
+            f"input -{at}.5 gives {at}e+{at}",
+            test=f"test_sizes.py::test_{name}[{operator}-{data_type}]",
         )
-        for at, data_type in enumerate(TYPES) for operator in (CLIP, THRESHOLD) for name in ("rows", "sizes")
-    ]  # fmt: skip
+        for at, data_type in enumerate(TYPES)
+        for operator in (CLIP, THRESHOLD)
+        for name in ("rows", "sizes")
+    ]
 
 
 def test_one_fault_on_all_operators_and_types_is_one_entry() -> None:
@@ -91,10 +119,15 @@ def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
     """Each with its own type and file, on one row or on two."""
     for data_type in ("FLOAT32", "INT8"):
         first = failing("tensor.position", CLIP, "FLOAT32", NINE)
-        second = failing(**{  # type: ignore[arg-type]  # the names are those of the parameters
-            "clause": "tensor.position", "operator": CLIP, "data_type": data_type,
-            "details": {**NINE, "acceptable": "4"}, **other,
-        })  # fmt: skip
+        second = failing(
+            **{  # type: ignore[arg-type]  # the names are those of the parameters
+                "clause": "tensor.position",
+                "operator": CLIP,
+                "data_type": data_type,
+                "details": {**NINE, "acceptable": "4"},
+                **other,
+            }
+        )
         told = found(first, second)
         assert len(told) == 2
         assert not any(cause.folded for cause in told)
@@ -231,14 +264,20 @@ def test_what_nobody_examined_is_no_one_s_fault() -> None:
 def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
     values = failing("tensor.position", CLIP, "FLOAT32", NINE)
     support = failing("clip.support.level-3-0", CLIP, "FLOAT32", {**NINE, "acceptable": "4"})
-    state = failing("execution.repeatable", CLIP, "FLOAT32", {
-        "needs": "9 elements and an earlier dispatch of the kernel (right with 8; right at its first dispatch)",
-        "acceptable": "5",
-    })  # fmt: skip
+    state = failing(
+        "execution.repeatable",
+        CLIP,
+        "FLOAT32",
+        {
+            "needs": "9 elements and an earlier dispatch of the kernel (right with 8; right at its first dispatch)",
+            "acceptable": "5",
+        },
+    )
     (cause,) = found(support, state, values)
     assert (cause.clause, sorted(one.clause for one in cause.following)) == (
-        "tensor.position", ["clip.support.level-3-0", "execution.repeatable"]
-    )  # fmt: skip
+        "tensor.position",
+        ["clip.support.level-3-0", "execution.repeatable"],
+    )
     elsewhere = support | {"data_type": "INT8"}
     assert len(found(elsewhere, values)) == 2, "there nothing else is wrong"
     needs = "an earlier dispatch of the kernel (right at its first dispatch)"
@@ -250,8 +289,9 @@ def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
 
 def test_what_comes_by_chance_is_told_first() -> None:
     value = failing("clip.formula", CLIP, "INT8", {"acceptable": "3"})
-    chance = failing("execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"},
-                     deviation="unsteady")
+    chance = failing(
+        "execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"}, deviation="unsteady"
+    )
     assert [cause.clause for cause in found(value, chance)] == ["execution.repeatable", "clip.formula"]
     often = chance | {"details": {"acceptable": "5", "again": "wrong 4 times of 9"}, "title": "wrong 4 times"}
     assert len(found(chance, often)) == 1, "how often is chance"
@@ -269,9 +309,18 @@ def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_need
     """On the console, in each document, and in a replay of its file."""
     backend, needs = "dmlcts.suites.selftest.mutants.layout:TailOf4Skipped", "5 elements (right with 4)"
     ran = dmlcts(
-        "run", "--backend", backend, "--isolation", "none", "--operator", "CLIP,THRESHOLD", "--data-type",
-        "INT8,UINT16", "--clause", "tensor.output.complete",
-    )  # fmt: skip
+        "run",
+        "--backend",
+        backend,
+        "--isolation",
+        "none",
+        "--operator",
+        "CLIP,THRESHOLD",
+        "--data-type",
+        "INT8,UINT16",
+        "--clause",
+        "tensor.output.complete",
+    )
     assert ran.code == 1, ran.out
     heads = [line for line in ran.out.splitlines() if line.startswith("FAIL  ")]
     assert len(heads) == 1, ran.out
@@ -302,21 +351,39 @@ def test_a_strangers_case_of_any_form_is_told(case: Mapping[str, Any]) -> None:
 
 def line(title: str, tensors: dict[str, str], **details: str) -> str:
     described = {name: {"data_type": data_type, "sizes": [1]} for name, data_type in tensors.items()}
-    return first_line({
-        "operator": "ELEMENT_WISE_ADD", "data_type": "FLOAT32", "title": title, "test": "t", "details": details,
-        "case": {"tensors": described} if tensors else None,
-    })  # fmt: skip
+    return first_line(
+        {
+            "operator": "ELEMENT_WISE_ADD",
+            "data_type": "FLOAT32",
+            "title": title,
+            "test": "t",
+            "details": details,
+            "case": {"tensors": described} if tensors else None,
+        }
+    )
 
 
-@pytest.mark.parametrize(("told", "wanted"), [
-    (line("input 362 gives 362", {"A": "INT64", "O": "INT64"}, acceptable="3199001344"),
-     "ADD INT64: 362 gives 362, must be 3199001344"),
-    (line("A 1, B 2 give 5", {"A": "INT8", "B": "INT8", "O": "INT8"}, acceptable="3 or 4"),
-     "ADD INT8: A 1, B 2 give 5, must be 3 or 4"),
-    (line("input 1.0 gives 9.0", {}, acceptable="1.0 to 1.5"), "ADD FLOAT32: 1.0 gives 9.0, must be within 1.0 to 1.5"),
-    (line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, said="no"),
-     "ADD A FLOAT32, O INT8: refused, though obliged; no"),
-    (line("refused, though obliged", {"A": "FLOAT32"}), "ADD FLOAT32: refused, though obliged"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("told", "wanted"),
+    [
+        (
+            line("input 362 gives 362", {"A": "INT64", "O": "INT64"}, acceptable="3199001344"),
+            "ADD INT64: 362 gives 362, must be 3199001344",
+        ),
+        (
+            line("A 1, B 2 give 5", {"A": "INT8", "B": "INT8", "O": "INT8"}, acceptable="3 or 4"),
+            "ADD INT8: A 1, B 2 give 5, must be 3 or 4",
+        ),
+        (
+            line("input 1.0 gives 9.0", {}, acceptable="1.0 to 1.5"),
+            "ADD FLOAT32: 1.0 gives 9.0, must be within 1.0 to 1.5",
+        ),
+        (
+            line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, said="no"),
+            "ADD A FLOAT32, O INT8: refused, though obliged; no",
+        ),
+        (line("refused, though obliged", {"A": "FLOAT32"}), "ADD FLOAT32: refused, though obliged"),
+    ],
+)
 def test_the_first_line_has_the_types_of_the_case_and_what_is_due(told: str, wanted: str) -> None:
     assert told == wanted

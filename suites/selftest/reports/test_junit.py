@@ -87,7 +87,7 @@ ACCEPTED = {
     "property": ({"name", "value"}, set()),
     **{name: ({"type", "message"}, set()) for name in ("failure", "error", "skipped")},
     **{name: (set(), set()) for name in ("system-out", "system-err")},
-}  # fmt: skip
+}
 
 
 def refused(document: ET.Element) -> list[str]:
@@ -177,8 +177,12 @@ def test_a_suite_says_who_was_judged() -> None:
 
 def test_a_run_of_nothing_is_a_document_too() -> None:
     assert parsed().attrib == {
-        "name": "dmlcts", "tests": "0", "failures": "0", "errors": "0", "time": "0.000",
-    }  # fmt: skip
+        "name": "dmlcts",
+        "tests": "0",
+        "failures": "0",
+        "errors": "0",
+        "time": "0.000",
+    }
 
 
 @settings(max_examples=50, deadline=None)

@@ -143,12 +143,15 @@ def test_results_that_gzip_made_small_are_read_as_they_are(runs: Path) -> None:
     assert dmlcts("report", small, "--markdown", "-").output == dmlcts("report", "bad", "--markdown", "-").output
 
 
-@pytest.mark.parametrize("make, said", [
-    (lambda data: gzip.compress(data)[:-20], "is no whole file of gzip"),
-    (lambda data: data, "is no whole file of gzip"),
-    (lambda data: gzip.compress(data)[:30] + b"garbage" + gzip.compress(data)[37:], "is no whole file of gzip"),
-    (lambda data: gzip.compress(bytes(1 << 26)), "is larger than 32 MiB"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, said",
+    [
+        (lambda data: gzip.compress(data)[:-20], "is no whole file of gzip"),
+        (lambda data: data, "is no whole file of gzip"),
+        (lambda data: gzip.compress(data)[:30] + b"garbage" + gzip.compress(data)[37:], "is no whole file of gzip"),
+        (lambda data: gzip.compress(bytes(1 << 26)), "is larger than 32 MiB"),
+    ],
+)
 def test_what_gzip_did_not_make_is_one_line(runs: Path, make: Callable[[bytes], bytes], said: str) -> None:
     path = zipped(runs / "bad.json.gz", make((runs / "bad/results.json").read_bytes()))
     done = dmlcts("diff", "bad", path)

@@ -55,8 +55,12 @@ def test_a_run_does_not_differ_from_itself() -> None:
         assert (found["identity"], found["behaviours"]) == ([], [])
     made = f"tables {tables_digest(conformant()['specs'])[:12]}, suite 0.1.0 at {'ab' * 6}"
     assert differences.text(compared(conformant(), conformant()), TABLES).splitlines() == [
-        "verdict: CONFORMANT", f"A: {made}", f"B: {made}", "", "no regression: nothing changed in rows and behaviours",
-    ]  # fmt: skip
+        "verdict: CONFORMANT",
+        f"A: {made}",
+        f"B: {made}",
+        "",
+        "no regression: nothing changed in rows and behaviours",
+    ]
 
 
 OUTCOMES = {  # from A to B: the list that the row is in, and whether that is a regression

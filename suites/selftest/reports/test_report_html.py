@@ -120,9 +120,12 @@ def test_the_policy_permits_the_page_s_own_style_and_script_only(sample: Any) ->
 
     (style,), (script,) = page.texts["style"], page.texts["script"]
     assert policy.split("; ") == [
-        "default-src 'none'", f"style-src {digest(style)}", f"script-src {digest(script)}", "base-uri 'none'",
+        "default-src 'none'",
+        f"style-src {digest(style)}",
+        f"script-src {digest(script)}",
+        "base-uri 'none'",
         "form-action 'none'",
-    ]  # fmt: skip
+    ]
 
 
 @SAMPLES
@@ -171,9 +174,17 @@ def test_every_id_is_there_once_and_every_link_leads_somewhere() -> None:
 def test_the_page_says_who_was_judged_and_by_what() -> None:
     document, page = failing(), page_of(failing)
     for wanted in (
-        "NOT CONFORMANT", "Example NX-2 Accelerator", "31.0.101", "nxdml 2.3.1", "5.0", "quick", "nx.py:Nx",
-        "dmlcts 0.1.0, abababababab", "everything", *document["specs"].values(),
-    ):  # fmt: skip
+        "NOT CONFORMANT",
+        "Example NX-2 Accelerator",
+        "31.0.101",
+        "nxdml 2.3.1",
+        "5.0",
+        "quick",
+        "nx.py:Nx",
+        "dmlcts 0.1.0, abababababab",
+        "everything",
+        *document["specs"].values(),
+    ):
         assert wanted in page.text, wanted
     assert page.texts["title"][:1] == ["NOT CONFORMANT: Example NX-2 · dmlcts"]
 
@@ -262,8 +273,7 @@ def test_many_operators_begin_with_an_overview_and_are_folded_but_for_what_is_wr
         assert section.endswith(" open>") == (matrix.operator in wrong), section
         assert f'<a href="#{matrix.anchor}">' in text
         for name, cell in zip(matrix.data_types, matrix.whole, strict=True):
-            rows = [row for row in results["clauses"]
-                    if (row["operator"], row["data_type"]) == (matrix.operator, name)]  # fmt: skip
+            rows = [row for row in results["clauses"] if (row["operator"], row["data_type"]) == (matrix.operator, name)]
             assert (cell.clauses, cell.broken) == (len(rows), sum(row["failures"] > 0 for row in rows))
     few = results | {"clauses": [row for row in results["clauses"] if row["operator"] == "ELEMENT_WISE_CLIP"]}
     assert 'class="matrix operators"' in text
@@ -402,11 +412,18 @@ def test_a_greater_value_stands_further_right(data_type: DataType, data: st.Data
 @pytest.mark.parametrize(
     "data_type, bits, place",
     [
-        (DataType.FLOAT32, 0xFF800000, 0.0), (DataType.FLOAT32, 0x00000000, 0.5), (DataType.FLOAT32, 0x80000000, 0.5),
-        (DataType.FLOAT32, 0x7F800000, 1.0), (DataType.FLOAT32, 0x7FC00000, None), (DataType.FLOAT16, 0xFE00, None),
-        (DataType.INT8, 0x80, 0.0), (DataType.INT8, 0, 0.5), (DataType.UINT8, 0, 0.0), (DataType.UINT8, 0xFF, 1.0),
+        (DataType.FLOAT32, 0xFF800000, 0.0),
+        (DataType.FLOAT32, 0x00000000, 0.5),
+        (DataType.FLOAT32, 0x80000000, 0.5),
+        (DataType.FLOAT32, 0x7F800000, 1.0),
+        (DataType.FLOAT32, 0x7FC00000, None),
+        (DataType.FLOAT16, 0xFE00, None),
+        (DataType.INT8, 0x80, 0.0),
+        (DataType.INT8, 0, 0.5),
+        (DataType.UINT8, 0, 0.0),
+        (DataType.UINT8, 0xFF, 1.0),
     ],
-)  # fmt: skip
+)
 def test_the_ends_of_the_axis_are_those_of_the_type(data_type: DataType, bits: int, place: float | None) -> None:
     found = position(data_type, bits)
     assert found is place if place is None else found == pytest.approx(place)

@@ -75,10 +75,13 @@ def test_every_job_ends_and_keeps_its_results_whatever_the_verdict(path: Path) -
 def test_each_implementation_is_judged_by_the_same_command() -> None:
     judged = document(WORKFLOWS[0])["jobs"]["judge"]["strategy"]["matrix"]["include"]
     assert {(row["os"].partition("-")[0], *shlex.split(row["arguments"])[1:]) for row in judged} == {
-        ("ubuntu", "cpu"), ("macos", "wgpu"),
-        ("ubuntu", "wgpu", "-o", "adapter=llvmpipe"), ("ubuntu", "wgpu", "-o", "adapter=SwiftShader"),
-        ("ubuntu", "directml", "-o", "adapter=software"), ("windows", "directml", "-o", "adapter=WARP"),
-    }  # fmt: skip
+        ("ubuntu", "cpu"),
+        ("macos", "wgpu"),
+        ("ubuntu", "wgpu", "-o", "adapter=llvmpipe"),
+        ("ubuntu", "wgpu", "-o", "adapter=SwiftShader"),
+        ("ubuntu", "directml", "-o", "adapter=software"),
+        ("windows", "directml", "-o", "adapter=WARP"),
+    }
     assert len({row["name"] for row in judged}) == len(judged)
 
 

@@ -139,7 +139,7 @@ GOOD = ItemRecord(
         tally("round.unlisted", "INT8"),
         tally("clip.nan", "FLOAT32", Outcome.CHARACTERISED),
     ),
-)  # fmt: skip
+)
 
 
 def shown(
@@ -209,10 +209,7 @@ def test_a_failure_s_line_has_what_it_takes_to_understand_it() -> None:
     wrong = replace(failure("clip.formula", "INT8", title="input -2 gives -2"), case=case, details=details)
     record = ItemRecord("u", Outcome.FAIL, 1, (tally("clip.formula", "INT8", Outcome.FAIL),), (), (wrong,))
     text = " ".join(shown(results_of(GOOD, record)).split())
-    assert (
-        "first: CLIP INT8 with Min -1.0 (0xbf800000), Max 2.0 (0x40000000): -2 gives -2, must be -1 (0xff)"
-        in text
-    )
+    assert "first: CLIP INT8 with Min -1.0 (0xbf800000), Max 2.0 (0x40000000): -2 gives -2, must be -1 (0xff)" in text
 
 
 def test_what_a_fault_explains_is_told_under_it() -> None:
@@ -409,8 +406,9 @@ def test_one_fault_is_at_most_one_screen_of_eighty_columns() -> None:
     cases = tuple(failing(operator, *kind) for operator in operators for kind in kinds)
     rows = tuple(
         replace(tally(clause, "FLOAT32", Outcome.FAIL), operator=operator)
-        for operator in operators for clause in dict.fromkeys(kind[0] for kind in kinds)
-    )  # fmt: skip
+        for operator in operators
+        for clause in dict.fromkeys(kind[0] for kind in kinds)
+    )
     text = shown(results_of(ItemRecord("u", Outcome.FAIL, 1, rows, (), cases), tables=tables), tables, width=80)
     blocks = [block for block in text.split("\n\n") if block.startswith("FAIL  ")]
     assert len(blocks) == 1, text

@@ -10,10 +10,14 @@ HOUSE = Path(__file__).resolve().parents[3]
 KIT = HOUSE / "backends" / "runners" / "c"
 STRICT = ("-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
-COMPILERS = {"gcc": ("gcc", "-std=c11"), "clang": ("clang", "-std=c11"),
-             "g++": ("g++", "-std=c++11", "-x", "c++"), "clang++": ("clang++", "-std=c++11", "-x", "c++"),
-             "mingw gcc": ("x86_64-w64-mingw32-gcc", "-std=c11"),
-             "mingw g++": ("x86_64-w64-mingw32-g++", "-std=c++11", "-x", "c++")}  # fmt: skip
+COMPILERS = {
+    "gcc": ("gcc", "-std=c11"),
+    "clang": ("clang", "-std=c11"),
+    "g++": ("g++", "-std=c++11", "-x", "c++"),
+    "clang++": ("clang++", "-std=c++11", "-x", "c++"),
+    "mingw gcc": ("x86_64-w64-mingw32-gcc", "-std=c11"),
+    "mingw g++": ("x86_64-w64-mingw32-g++", "-std=c++11", "-x", "c++"),
+}
 
 
 def missing(compiler: str = "cc") -> str:

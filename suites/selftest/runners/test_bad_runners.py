@@ -118,10 +118,16 @@ def test_the_next_call_after_a_loss_finds_a_fresh_runner() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what another process holds")
-@pytest.mark.parametrize("name, allowed, outcome", [
-    ("leaks_when_pinged", 64 << 20, "resource_error"), ("leaks_when_pinged", 1 << 30, ""), ("right", 64 << 20, ""),
-    ("leaks_shared_memory", 64 << 20, "resource_error"), ("leaks_shared_memory", 1 << 30, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, allowed, outcome",
+    [
+        ("leaks_when_pinged", 64 << 20, "resource_error"),
+        ("leaks_when_pinged", 1 << 30, ""),
+        ("right", 64 << 20, ""),
+        ("leaks_shared_memory", 64 << 20, "resource_error"),
+        ("leaks_shared_memory", 1 << 30, ""),
+    ],
+)
 def test_one_that_holds_ever_more_memory_is_stopped(name: str, allowed: int, outcome: str) -> None:
     session = Session(ProcessTransport(spec(name).removeprefix("exec:"), allowed))
     session.greet({}, b"", shared_memory=False, patience=20)
@@ -157,21 +163,24 @@ def left_behind() -> list[str]:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name, outcome, words", [
-    ("right", "", ""),
-    ("off_by_one", "fail", ""),
-    ("crashes", "crash", "about to fall"),
-    ("killed", "resource_error", "the runner was killed"),
-    ("other_number", "crash", "the reply to request 1000"),
-    ("four_gib", "crash", "4294967296"),
-    ("lost_device", "device_lost", "gone"),
-    ("fails", "fail", "no queue"),
-    ("out_of_memory", "resource_error", "full"),
-    ("refuses", "fail", "not today"),
-    ("hangs_in_create", "timeout", "no answer within"),
-    ("hangs_in_dispatch", "timeout", "no answer within"),
-    ("stalls_in_the_memory", "timeout", "no answer within"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, outcome, words",
+    [
+        ("right", "", ""),
+        ("off_by_one", "fail", ""),
+        ("crashes", "crash", "about to fall"),
+        ("killed", "resource_error", "the runner was killed"),
+        ("other_number", "crash", "the reply to request 1000"),
+        ("four_gib", "crash", "4294967296"),
+        ("lost_device", "device_lost", "gone"),
+        ("fails", "fail", "no queue"),
+        ("out_of_memory", "resource_error", "full"),
+        ("refuses", "fail", "not today"),
+        ("hangs_in_create", "timeout", "no answer within"),
+        ("hangs_in_dispatch", "timeout", "no answer within"),
+        ("stalls_in_the_memory", "timeout", "no answer within"),
+    ],
+)
 @pytest.mark.size("thorough", brief=1)
 def test_the_judge_says_it_of_the_case(name: str, outcome: str, words: str) -> None:
     judgement, _ = judged(name, 1.0 if name in HANGING else 20.0)

@@ -62,9 +62,17 @@ def conversation(options: dict[str, str] | None = None) -> list[bytes]:
     hello = messages.encode_hello(options or {}, shared_memory=False)
     dispatch = messages.encode_dispatch(7, MEMBERS, REGIONS, 64, 0) + bytes(64)
     share = KNOWN.layouts["share"].pack(segment=1, size=4096, token=b"x" * 16, path="/dev/zero")
-    asked = [("hello", hello), ("create", messages.encode_create(7, clipping())), ("ping", bytes(8)), ("share", share),
-             ("dispatch", dispatch), ("create", messages.encode_create(8, clipping(3))), ("dispatch", dispatch),
-             ("close", KNOWN.layouts["close"].pack(kernel=7)), ("bye", b"")]  # fmt: skip
+    asked = [
+        ("hello", hello),
+        ("create", messages.encode_create(7, clipping())),
+        ("ping", bytes(8)),
+        ("share", share),
+        ("dispatch", dispatch),
+        ("create", messages.encode_create(8, clipping(3))),
+        ("dispatch", dispatch),
+        ("close", KNOWN.layouts["close"].pack(kernel=7)),
+        ("bye", b""),
+    ]
     return [request(kind, number, payload) for number, (kind, payload) in enumerate(asked, 1)]
 
 
@@ -77,7 +85,7 @@ def run(runner: Path, said: bytes, limit: int = 0) -> subprocess.CompletedProces
     environment = {**os.environ, **options}
     return subprocess.run(
         [str(runner)], input=said, capture_output=True, timeout=30, check=False, preexec_fn=limited, env=environment
-    )  # fmt: skip
+    )
 
 
 def answers(data: bytes) -> list[tuple[int, int, int, bytes]]:
@@ -98,8 +106,16 @@ def test_a_right_conversation(careful_runner: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     said = answers(done.stdout)
     assert [(kind & 0x7FFF, status) for kind, status, _, _ in said] == [
-        (1, 0), (2, 0), (5, 0), (7, KNOWN.statuses["not_supported"]), (3, 0), (2, 0), (3, 0), (4, 0), (6, 0)
-    ]  # fmt: skip
+        (1, 0),
+        (2, 0),
+        (5, 0),
+        (7, KNOWN.statuses["not_supported"]),
+        (3, 0),
+        (2, 0),
+        (3, 0),
+        (4, 0),
+        (6, 0),
+    ]
     assert [number for _, _, number, _ in said] == list(range(1, 10))
 
 
@@ -117,50 +133,113 @@ WRONG: dict[str, tuple[bytes, int]] = {
     "hello twice": (HELLO + HELLO, BAD),
     "another protocol": (HELLO.replace(b"runner/1", b"runner/9"), KNOWN.statuses["bad_version"]),
     "a hello of 4 GiB": (request("hello", 1, b"", 1 << 32), BAD),
-    "a hello that counts options it has not": (HELLO[:24 + 28] + b"\x05" + HELLO[24 + 29 :], BAD),
+    "a hello that counts options it has not": (HELLO[: 24 + 28] + b"\x05" + HELLO[24 + 29 :], BAD),
     "an option": (conversation({"a": "b"})[0], KNOWN.statuses["bad_option"]),
     "an option without an end": (conversation({"a": "b" * 959})[0][:-1] + b"b", BAD),
     "a create of 4 GiB": (HELLO + request("create", 2, b"", 1 << 32), BAD),
     "a create with too many tensors": (
-        HELLO + request("create", 2, KNOWN.layouts["create"].pack(tensor_count=17)), BAD),
-    "17 tensors that are all there": (HELLO + request("create", 2, KNOWN.layouts["create"].pack(
-        kernel=9, operator_type=8, tensor_count=17) + b"".join(
-            KNOWN.layouts["tensor"].pack(member=member, data_type=1, dimension_count=1) for member in range(17))), BAD),
-    "17 attributes that are all there": (HELLO + request("create", 2, KNOWN.layouts["create"].pack(
-        kernel=9, operator_type=8, attribute_count=17) + b"".join(
-            KNOWN.layouts["attribute"].pack(member=member, kind=1) for member in range(17))), BAD),
+        HELLO + request("create", 2, KNOWN.layouts["create"].pack(tensor_count=17)),
+        BAD,
+    ),
+    "17 tensors that are all there": (
+        HELLO
+        + request(
+            "create",
+            2,
+            KNOWN.layouts["create"].pack(kernel=9, operator_type=8, tensor_count=17)
+            + b"".join(
+                KNOWN.layouts["tensor"].pack(member=member, data_type=1, dimension_count=1) for member in range(17)
+            ),
+        ),
+        BAD,
+    ),
+    "17 attributes that are all there": (
+        HELLO
+        + request(
+            "create",
+            2,
+            KNOWN.layouts["create"].pack(kernel=9, operator_type=8, attribute_count=17)
+            + b"".join(KNOWN.layouts["attribute"].pack(member=member, kind=1) for member in range(17)),
+        ),
+        BAD,
+    ),
     "a create that counts too many": (HELLO + request("create", 2, KNOWN.layouts["create"].pack(tensor_count=1)), BAD),
     "a kernel twice": (HELLO + CREATE + CREATE, BAD),
     "17 dimensions": (HELLO + CREATE.replace(b"\1\0\0\0\0\0\0\0\0\0\0\0\x14", b"\x11\0\0\0\0\0\0\0\0\0\0\0\x14"), BAD),
     "a dispatch of no kernel": (HELLO + DISPATCH, BAD),
-    "a dispatch of 4 GiB": (HELLO + CREATE + request(
-        "dispatch", 3, messages.encode_dispatch(7, MEMBERS, REGIONS, 1 << 32, 0), (1 << 32) + 72), BAD),
-    "a dispatch of 2^64 bytes": (HELLO + CREATE + request(
-        "dispatch", 3, messages.encode_dispatch(7, MEMBERS, REGIONS, (1 << 64) - 1, 0), (1 << 64) - 1), BAD),
+    "a dispatch of 4 GiB": (
+        HELLO
+        + CREATE
+        + request("dispatch", 3, messages.encode_dispatch(7, MEMBERS, REGIONS, 1 << 32, 0), (1 << 32) + 72),
+        BAD,
+    ),
+    "a dispatch of 2^64 bytes": (
+        HELLO
+        + CREATE
+        + request("dispatch", 3, messages.encode_dispatch(7, MEMBERS, REGIONS, (1 << 64) - 1, 0), (1 << 64) - 1),
+        BAD,
+    ),
     "a dispatch whose length is another": (HELLO + CREATE + request("dispatch", 3, DISPATCH[24:], len(DISPATCH)), BAD),
     "a dispatch that ends early": (HELLO + CREATE + DISPATCH[:-1], -1),
     "a short dispatch": (HELLO + CREATE + request("dispatch", 3, bytes(8)), BAD),
-    "a binding outside": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
-        7, MEMBERS, {"InputTensor": Region(48, 20)}, 64, 0) + bytes(64)), BAD),
-    "a binding far outside": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
-        7, MEMBERS, {"InputTensor": Region((1 << 64) - 16, 20)}, 64, 0) + bytes(64)), BAD),
-    "a binding at 8": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
-        7, MEMBERS, {"InputTensor": Region(8, 20)}, 64, 0) + bytes(64)), BAD),
-    "a shared memory that was not shared": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
-        7, MEMBERS, REGIONS, 64, 1)), BAD),
+    "a binding outside": (
+        HELLO
+        + CREATE
+        + request(
+            "dispatch", 3, messages.encode_dispatch(7, MEMBERS, {"InputTensor": Region(48, 20)}, 64, 0) + bytes(64)
+        ),
+        BAD,
+    ),
+    "a binding far outside": (
+        HELLO
+        + CREATE
+        + request(
+            "dispatch",
+            3,
+            messages.encode_dispatch(7, MEMBERS, {"InputTensor": Region((1 << 64) - 16, 20)}, 64, 0) + bytes(64),
+        ),
+        BAD,
+    ),
+    "a binding at 8": (
+        HELLO
+        + CREATE
+        + request(
+            "dispatch", 3, messages.encode_dispatch(7, MEMBERS, {"InputTensor": Region(8, 20)}, 64, 0) + bytes(64)
+        ),
+        BAD,
+    ),
+    "a shared memory that was not shared": (
+        HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(7, MEMBERS, REGIONS, 64, 1)),
+        BAD,
+    ),
     "a close of no kernel": (HELLO + CLOSE, BAD),
     "a challenge where there is no secret": (
-        request("challenge", 1, bytes(32)) + HELLO, KNOWN.statuses["not_supported"]),
+        request("challenge", 1, bytes(32)) + HELLO,
+        KNOWN.statuses["not_supported"],
+    ),
     "a beginning where there is no secret": (request("begin", 1, bytes(32)) + HELLO, KNOWN.statuses["not_supported"]),
     "a proof without a beginning": (request("authenticate", 1, bytes(32)), BAD),
     "a proof of the earlier order": (request("prove", 1, bytes(32)), BAD),
     "half a beginning": (request("begin", 1, bytes(16)), BAD),
-    "a tensor that is not bound": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
-        7, MEMBERS, {"InputTensor": Region(0, 20)}, 64, 0) + bytes(64)), KNOWN.statuses["execution_failed"]),
-    "a binding that is too small": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
-        7, MEMBERS, {**REGIONS, "OutputTensor": Region(32, 16)}, 64, 0) + bytes(64)),
-        KNOWN.statuses["execution_failed"]),
-}  # fmt: skip
+    "a tensor that is not bound": (
+        HELLO
+        + CREATE
+        + request(
+            "dispatch", 3, messages.encode_dispatch(7, MEMBERS, {"InputTensor": Region(0, 20)}, 64, 0) + bytes(64)
+        ),
+        KNOWN.statuses["execution_failed"],
+    ),
+    "a binding that is too small": (
+        HELLO
+        + CREATE
+        + request(
+            "dispatch",
+            3,
+            messages.encode_dispatch(7, MEMBERS, {**REGIONS, "OutputTensor": Region(32, 16)}, 64, 0) + bytes(64),
+        ),
+        KNOWN.statuses["execution_failed"],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -244,8 +323,11 @@ def test_its_evidence_verifies(plain_runner: Path) -> None:
     from dmlcts.suites.running.options import Settings
 
     settings = Settings.read(backend=f"exec:{plain_runner}", isolation="process")
-    planned = [item for item in evidence.plan(settings.tables, FeatureLevel("5.0"), 0)
-               if item.case.operator.name == "ELEMENT_WISE_ROUND"]  # fmt: skip
+    planned = [
+        item
+        for item in evidence.plan(settings.tables, FeatureLevel("5.0"), 0)
+        if item.case.operator.name == "ELEMENT_WISE_ROUND"
+    ]
     bench = settings.open()
     try:
         outputs, absent = evidence.gather(bench, planned)

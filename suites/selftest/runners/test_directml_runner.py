@@ -19,8 +19,16 @@ from dmlcts.suites.selftest.runners import kit
 
 SOURCE = kit.KIT / "directml_runner.cpp"
 COMPILER = "x86_64-w64-mingw32-g++"
-KINDS = {"tensor": "T", "scale_bias": "S", "float": "F", "rounding_mode": "E", "infinity_mode": "E", "data_type": "E",
-         "scalar": "N", "operator": "O"}  # fmt: skip
+KINDS = {
+    "tensor": "T",
+    "scale_bias": "S",
+    "float": "F",
+    "rounding_mode": "E",
+    "infinity_mode": "E",
+    "data_type": "E",
+    "scalar": "N",
+    "operator": "O",
+}
 
 compiling = pytest.mark.skipif(
     bool(kit.missing(COMPILER)) or not installed(), reason=kit.missing(COMPILER) or "Windows' metadata is not installed"
@@ -42,8 +50,20 @@ def compiled(folder: Path, source: str) -> str:
     """What the compiler says."""
     (folder / "DirectML.h").write_text(header(), encoding="utf-8")
     (folder / "runner.cpp").write_text(source, encoding="utf-8")
-    words = [COMPILER, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{folder}", f"-I{kit.KIT}", "-c",
-             str(folder / "runner.cpp"), "-o", str(folder / "runner.o")]  # fmt: skip
+    words = [
+        COMPILER,
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O1",
+        f"-I{folder}",
+        f"-I{kit.KIT}",
+        "-c",
+        str(folder / "runner.cpp"),
+        "-o",
+        str(folder / "runner.o"),
+    ]
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False).stderr
 
 
@@ -54,10 +74,13 @@ def test_a_compiler_for_windows_takes_it(tmp_path: Path) -> None:
 
 
 @compiling
-@pytest.mark.parametrize("right, wrong", [
-    ("library->CreateOperator(&description.desc, IID", "library->CreateOperator(IID"),
-    ("sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC) == 48", "sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC) == 40"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("library->CreateOperator(&description.desc, IID", "library->CreateOperator(IID"),
+        ("sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC) == 48", "sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC) == 40"),
+    ],
+)
 def test_what_directml_does_not_have_would_be_seen(tmp_path: Path, right: str, wrong: str) -> None:
     source = SOURCE.read_text(encoding="utf-8")
     assert right in source
@@ -68,10 +91,24 @@ def test_what_directml_does_not_have_would_be_seen(tmp_path: Path, right: str, w
 
 _HERE = "win32more.Windows.Win32.AI.MachineLearning.DirectML"
 _NAMES = {
-    "Byte": "BYTE", "SByte": "INT8", "Int16": "INT16", "UInt16": "UINT16", "Int32": "INT32", "UInt32": "UINT",
-    "Int64": "INT64", "UInt64": "UINT64", "Single": "FLOAT", "Double": "double", "Boolean": "BOOL", "Void": "void",
-    "PWSTR": "LPCWSTR", "PSTR": "const char *", "Guid": "GUID", "IUnknown": "IUnknown *", "VoidPtr": "const void *",
-}  # fmt: skip
+    "Byte": "BYTE",
+    "SByte": "INT8",
+    "Int16": "INT16",
+    "UInt16": "UINT16",
+    "Int32": "INT32",
+    "UInt32": "UINT",
+    "Int64": "INT64",
+    "UInt64": "UINT64",
+    "Single": "FLOAT",
+    "Double": "double",
+    "Boolean": "BOOL",
+    "Void": "void",
+    "PWSTR": "LPCWSTR",
+    "PSTR": "const char *",
+    "Guid": "GUID",
+    "IUnknown": "IUnknown *",
+    "VoidPtr": "const void *",
+}
 
 
 def header() -> str:
@@ -106,9 +143,10 @@ def header() -> str:
 def _constants(body: list[ast.stmt]) -> list[str]:
     """The enumerations, each with its members, and the numbers that belong to none."""
     enumerations = {
-        node.targets[0].id: [] for node in body
+        node.targets[0].id: []
+        for node in body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and ast.unparse(node.value) == "Int32"
-    }  # fmt: skip
+    }
     lines = []
     for node in body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
@@ -184,6 +222,8 @@ class _Made:
         numbers = ", ".join(f"0x{part}" for part in (first, second, third, *rest))
         return [
             *self.interface(base, classes, done),
-            f'struct DECLSPEC_UUID("{iid}") DECLSPEC_NOVTABLE {name} : public {base} {{', *methods, "};",
+            f'struct DECLSPEC_UUID("{iid}") DECLSPEC_NOVTABLE {name} : public {base} {{',
+            *methods,
+            "};",
             f"__CRT_UUID_DECL({name}, {numbers})",
-        ]  # fmt: skip
+        ]

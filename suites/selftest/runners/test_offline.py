@@ -27,8 +27,18 @@ def dmlcts(*words: str) -> Result:
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("offline") / "cases"
-    ran = dmlcts("offline", "export", "--feature-level", "5.0", "-o", str(folder), "--operator", "ROUND",
-                 "--data-type", "FLOAT16")  # fmt: skip
+    ran = dmlcts(
+        "offline",
+        "export",
+        "--feature-level",
+        "5.0",
+        "-o",
+        str(folder),
+        "--operator",
+        "ROUND",
+        "--data-type",
+        "FLOAT16",
+    )
     assert ran.exit_code == 0, ran.output
     return folder
 
@@ -178,11 +188,22 @@ def test_any_runner_does_by_its_standard_input_and_output(cases: Path, executed:
     assert said.stdout == (executed / "000007.dmlr").read_bytes()
 
 
-@pytest.mark.parametrize("changed", [
-    {"format": "dmlcts-offline/2"}, {"plan": "0" * 64}, {"poison": None}, {"poison": "0"}, {"seed": 1}, {"seed": "0"},
-    {"operators": "ROUND"}, {"operators": ["NOTHING"]}, {"feature_level": "9.9"}, {"data_types": [7]},
-    {"feature_level": None},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"format": "dmlcts-offline/2"},
+        {"plan": "0" * 64},
+        {"poison": None},
+        {"poison": "0"},
+        {"seed": 1},
+        {"seed": "0"},
+        {"operators": "ROUND"},
+        {"operators": ["NOTHING"]},
+        {"feature_level": "9.9"},
+        {"data_types": [7]},
+        {"feature_level": None},
+    ],
+)
 def test_a_manifest_that_was_changed_is_refused(
     cases: Path, outputs: Path, tmp_path: Path, changed: dict[str, Any]
 ) -> None:

@@ -87,9 +87,14 @@ def test_the_c_header_says_the_same(tmp_path: Path) -> None:
     """A program prints every constant, size and offset of the definition, as the compiler sees the header."""
     lines, due = [], []
     tables = {
-        "": KNOWN.limits, "KIND_": KNOWN.kinds, "STATUS_": KNOWN.statuses, "HELLO_FLAG_": KNOWN.hello_flags,
-        "ATTRIBUTE_KIND_": KNOWN.attribute_kinds, "PLACE_": KNOWN.places, "DATA_TYPE_": KNOWN.data_types,
-    }  # fmt: skip
+        "": KNOWN.limits,
+        "KIND_": KNOWN.kinds,
+        "STATUS_": KNOWN.statuses,
+        "HELLO_FLAG_": KNOWN.hello_flags,
+        "ATTRIBUTE_KIND_": KNOWN.attribute_kinds,
+        "PLACE_": KNOWN.places,
+        "DATA_TYPE_": KNOWN.data_types,
+    }
     for prefix, table in tables.items():
         for key, number in table.items():
             lines.append(f'printf("%u\\n", (unsigned)DMLCTS_{prefix}{key.upper()});')
@@ -121,8 +126,13 @@ def test_what_the_c_header_has_more_than_the_definition() -> None:
     """Nothing: each of its numbered constants is one of the definition's."""
     text = (kit.KIT / "dmlcts_runner.h").read_text(encoding="utf-8")
     named = set(re.findall(r"^\s*DMLCTS_([A-Z0-9_]+) = ", text, re.MULTILINE))
-    prefixes = {"KIND_": KNOWN.kinds, "STATUS_": KNOWN.statuses, "ATTRIBUTE_KIND_": KNOWN.attribute_kinds,
-                "DATA_TYPE_": KNOWN.data_types, "": KNOWN.limits}  # fmt: skip
+    prefixes = {
+        "KIND_": KNOWN.kinds,
+        "STATUS_": KNOWN.statuses,
+        "ATTRIBUTE_KIND_": KNOWN.attribute_kinds,
+        "DATA_TYPE_": KNOWN.data_types,
+        "": KNOWN.limits,
+    }
     known = {f"{prefix}{key.upper()}" for prefix, table in prefixes.items() for key in table}
     assert named <= known
     assert len(named) > 40
@@ -152,8 +162,12 @@ def test_a_description_is_written_as_the_layouts_say() -> None:
 
 
 def test_a_union_has_its_type_and_eight_bytes() -> None:
-    given = {"ScaleBias": None, "MinMaxDataType": "FLOAT16", "Min": ScalarUnion.of(DataType.FLOAT16, -2.0),
-             "Max": ScalarUnion.of(DataType.INT64, -1)}  # fmt: skip
+    given = {
+        "ScaleBias": None,
+        "MinMaxDataType": "FLOAT16",
+        "Min": ScalarUnion.of(DataType.FLOAT16, -2.0),
+        "Max": ScalarUnion.of(DataType.INT64, -1),
+    }
     data = messages.encode_create(1, OperatorDesc("ELEMENT_WISE_CLIP1", {}, given))
     read = [KNOWN.layouts["attribute"].unpack(data, 24 + 24 * index) for index in range(3)]
     assert [(one["member"], one["kind"], one["data_type"]) for one in read] == [(3, 2, 0), (4, 4, 2), (5, 4, 11)]
@@ -171,9 +185,13 @@ def test_every_operator_of_the_family_can_be_said(name: str) -> None:
     known = KNOWN.operators[name]
     tensors = {member: TENSOR for member, kind in known.members.items() if kind == "tensor"}
     values = {
-        "scale_bias": ScaleBias(1, 2), "float": np.float32(1.5), "rounding_mode": "TOWARD_ZERO",
-        "infinity_mode": "EITHER", "data_type": "INT64", "operator": None,
-    }  # fmt: skip
+        "scale_bias": ScaleBias(1, 2),
+        "float": np.float32(1.5),
+        "rounding_mode": "TOWARD_ZERO",
+        "infinity_mode": "EITHER",
+        "data_type": "INT64",
+        "operator": None,
+    }
     given = {member: values[kind] for member, kind in known.members.items() if kind not in ("tensor", "scalar")}
     scalars = [member for member, kind in known.members.items() if kind == "scalar"]
     if scalars:
@@ -192,17 +210,20 @@ def rounding(tensor: TensorDesc) -> OperatorDesc:
     return OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor}, {"RoundingMode": np.uint32(0xFFFFFFFF)})
 
 
-@pytest.mark.parametrize("wrong", [
-    OperatorDesc("ELEMENT_WISE_CLIP", {"ATensor": TENSOR}),
-    OperatorDesc("ELEMENT_WISE_CLIP", {}, {"Colour": np.float32(1)}),
-    OperatorDesc("ELEMENT_WISE_CLIP", {}, {"InputTensor": np.float32(1)}),
-    OperatorDesc("ELEMENT_WISE_CLIP", {}, {"Min": "x", "Max": np.float32(1), "ScaleBias": None}),
-    OperatorDesc("ELEMENT_WISE_ROUND", {}, {"RoundingMode": "SIDEWAYS"}),
-    rounding(TensorDesc(DataType.INT8, (1,) * 17)),
-    rounding(TensorDesc(DataType.INT8, (1 << 32,))),
-    rounding(TensorDesc(DataType.INT8, (1,), (1 << 32,))),
-    rounding(TensorDesc(DataType.INT8, (1,), None, 1 << 64)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        OperatorDesc("ELEMENT_WISE_CLIP", {"ATensor": TENSOR}),
+        OperatorDesc("ELEMENT_WISE_CLIP", {}, {"Colour": np.float32(1)}),
+        OperatorDesc("ELEMENT_WISE_CLIP", {}, {"InputTensor": np.float32(1)}),
+        OperatorDesc("ELEMENT_WISE_CLIP", {}, {"Min": "x", "Max": np.float32(1), "ScaleBias": None}),
+        OperatorDesc("ELEMENT_WISE_ROUND", {}, {"RoundingMode": "SIDEWAYS"}),
+        rounding(TensorDesc(DataType.INT8, (1,) * 17)),
+        rounding(TensorDesc(DataType.INT8, (1 << 32,))),
+        rounding(TensorDesc(DataType.INT8, (1,), (1 << 32,))),
+        rounding(TensorDesc(DataType.INT8, (1,), None, 1 << 64)),
+    ],
+)
 def test_what_the_structures_cannot_say_is_refused(wrong: OperatorDesc) -> None:
     with pytest.raises(InvalidArgument):
         messages.encode_create(1, wrong)
@@ -258,12 +279,20 @@ def test_a_hello_is_read() -> None:
     assert messages.read_hello(hello()).info["data_types"] is None
 
 
-@pytest.mark.parametrize("wrong", [
-    hello(version=2), hello(protocol="other/1"), hello(feature_level=0x5001), hello(name=""), hello(claim_count=1),
-    hello(detail_count=1 << 31), hello() + b"\0",
-    hello(claim_count=1) + KNOWN.layouts["claim"].pack(operator_type=2000),
-    hello(claim_count=2) + 2 * KNOWN.layouts["claim"].pack(operator_type=8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        hello(version=2),
+        hello(protocol="other/1"),
+        hello(feature_level=0x5001),
+        hello(name=""),
+        hello(claim_count=1),
+        hello(detail_count=1 << 31),
+        hello() + b"\0",
+        hello(claim_count=1) + KNOWN.layouts["claim"].pack(operator_type=2000),
+        hello(claim_count=2) + 2 * KNOWN.layouts["claim"].pack(operator_type=8),
+    ],
+)
 def test_a_hello_that_makes_no_sense_is_told(wrong: bytes) -> None:
     with pytest.raises(BackendUnavailable):
         messages.read_hello(wrong)

@@ -138,7 +138,10 @@ def test_a_runner_in_javascript_is_conformant_where_it_claims_to_be(tmp_path: Pa
     from dmlcts.suites.running.pytest_run import execute
 
     settings = Settings.read(
-        backend=f"exec:node '{JAVASCRIPT}'", results=str(tmp_path), operators=("ROUND",), data_types=("FLOAT32",),
+        backend=f"exec:node '{JAVASCRIPT}'",
+        results=str(tmp_path),
+        operators=("ROUND",),
+        data_types=("FLOAT32",),
         clauses=("round.*", "tensor.strides.padded"),
-    )  # fmt: skip
+    )
     assert execute(settings, quiet=True).verdict == "CONFORMANT"

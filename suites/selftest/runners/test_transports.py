@@ -90,10 +90,16 @@ def test_addresses() -> None:
     assert split_address("[::1]:65535") == ("::1", 65535)
 
 
-@pytest.mark.parametrize("command, words", [
-    ("./no-such-runner", "No such file"), ("/", "ermission denied|Is a directory"), ("false", "exit code 1"),
-    ("true", "exit code 0"), ("cat", "0x0001 where 0x8001|message 0x0001"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        ("./no-such-runner", "No such file"),
+        ("/", "ermission denied|Is a directory"),
+        ("false", "exit code 1"),
+        ("true", "exit code 0"),
+        ("cat", "0x0001 where 0x8001|message 0x0001"),
+    ],
+)
 def test_a_command_that_is_no_runner(command: str, words: str) -> None:
     with pytest.raises(BackendUnavailable, match=words):
         opened(f"exec:{command}", patience="5")
@@ -125,10 +131,15 @@ def test_through_the_pipe_alone(plain_runner: Path) -> None:
         assert device._segment is None
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"colour": "red"}, "no option colour"), ({"patience": "soon"}, "patience"), ({"secret": "x"}, "needs no secret"),
-    ({"shared_memory": "maybe"}, "yes or no"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"colour": "red"}, "no option colour"),
+        ({"patience": "soon"}, "patience"),
+        ({"secret": "x"}, "needs no secret"),
+        ({"shared_memory": "maybe"}, "yes or no"),
+    ],
+)
 def test_options_that_make_no_sense(plain_runner: Path, options: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         opened(f"exec:{plain_runner}", **options)
@@ -261,8 +272,11 @@ def test_another_machine_needs_a_secret_on_both_sides(plain_runner: Path) -> Non
         opened("tcp:192.0.2.1:47800")
     done = subprocess.run(
         [str(plain_runner), "--listen", "0", "--address", "0.0.0.0"],  # noqa: S104  # that it does not is the point
-        capture_output=True, text=True, timeout=10, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
     assert done.returncode == 2
     assert "needs --secret" in done.stderr
 

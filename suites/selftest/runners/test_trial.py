@@ -24,8 +24,13 @@ def check(backend: str, *words: str) -> Result:
 def test_what_works_says_so_and_what_to_do_next() -> None:
     ran = check("cpu", "--operator", "ROUND")
     assert ran.exit_code == 0
-    for line in ("device     cpu, feature level", "works      ROUND on FLOAT32, FLOAT16", "ms for a few elements",
-                 "2 of 2 operators and types work", "next: dmlcts run --backend cpu"):  # fmt: skip
+    for line in (
+        "device     cpu, feature level",
+        "works      ROUND on FLOAT32, FLOAT16",
+        "ms for a few elements",
+        "2 of 2 operators and types work",
+        "next: dmlcts run --backend cpu",
+    ):
         assert line in ran.output
 
 
@@ -45,16 +50,19 @@ class TestRunners:
         with listening(plain_runner) as (port, _):
             assert check(f"tcp:{port}", *SELECTED).exit_code == 0
 
-    @pytest.mark.parametrize("name, words, mend", [
-        ("off_by_one", "fail       CLIP on FLOAT32", "dmlcts spec show"),
-        ("refuses", "not today", "claim fewer types"),
-        ("no_way", "no way", "express it in create()"),
-        ("crashes", "about to fall", "--isolation none"),
-        ("lost_device", "device lost CLIP on FLOAT32", "fresh one"),
-        ("out_of_memory", "full", "no more than the memory"),
-        ("hangs_in_dispatch", "timeout    CLIP on FLOAT32", "--timeout"),
-        ("prints", "computing, one", "last words"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "name, words, mend",
+        [
+            ("off_by_one", "fail       CLIP on FLOAT32", "dmlcts spec show"),
+            ("refuses", "not today", "claim fewer types"),
+            ("no_way", "no way", "express it in create()"),
+            ("crashes", "about to fall", "--isolation none"),
+            ("lost_device", "device lost CLIP on FLOAT32", "fresh one"),
+            ("out_of_memory", "full", "no more than the memory"),
+            ("hangs_in_dispatch", "timeout    CLIP on FLOAT32", "--timeout"),
+            ("prints", "computing, one", "last words"),
+        ],
+    )
     @pytest.mark.size("thorough", brief=2)
     def test_each_fault_has_its_mend(self, name: str, words: str, mend: str) -> None:
         ran = check(spec(name), *SELECTED, "--timeout", "1" if "hangs" in name else "20")
@@ -97,8 +105,9 @@ def test_a_wrong_name_is_a_usage_error() -> None:
 def test_nothing_claimed_is_no_success(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         f"from {MODULE} import Obedient\nclass Backend(Obedient):\n    def told(self):\n        return "
-        "{'name': 'nothing', 'feature_level': '5.0', 'data_types': {'CLIP': []}}\n", encoding="utf-8",
-    )  # fmt: skip
+        "{'name': 'nothing', 'feature_level': '5.0', 'data_types': {'CLIP': []}}\n",
+        encoding="utf-8",
+    )
     ran = check(f"{tmp_path}/mine.py:Backend", *SELECTED)
     assert ran.exit_code == 1
     assert "unclaimed  CLIP on FLOAT32" in ran.output

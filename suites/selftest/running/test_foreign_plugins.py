@@ -21,7 +21,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
     (installed / "foreign-1.0.dist-info").mkdir(parents=True)
     (installed / "foreign.py").write_text(
         "import sys\n\n\ndef pytest_collection_modifyitems(items):\n"
-        "    print('met', file=sys.stderr)\n    items.clear()\n", encoding="utf-8",
+        "    print('met', file=sys.stderr)\n    items.clear()\n",
+        encoding="utf-8",
     )
     described = installed / "foreign-1.0.dist-info"
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign\nVersion: 1.0\n", encoding="utf-8")
@@ -32,9 +33,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def ran(tmp_path: Path, environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
         check=False,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two processes"])

@@ -19,8 +19,16 @@ from dmlcts.reports.documents.results import VOLATILE, stable
 
 COMMAND = [sys.executable, "-m", "dmlcts.suites.commands.main"]
 SELECTED = ("--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16", "--clause", "round.*,binding.*")
-SLOW = ("--backend", "dmlcts.suites.selftest.isolation.faulty:Slow", "--operator", "ROUND", "--data-type", "FLOAT32",
-        "--clause", "round.*")  # fmt: skip
+SLOW = (
+    "--backend",
+    "dmlcts.suites.selftest.isolation.faulty:Slow",
+    "--operator",
+    "ROUND",
+    "--data-type",
+    "FLOAT32",
+    "--clause",
+    "round.*",
+)
 
 
 def results_in(folder: Path) -> dict[str, Any]:
@@ -161,7 +169,7 @@ CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
     "a test less": (lambda lines: lines.pop(2), "tests"),
     "no shard": (lambda lines: lines[0]["run"].update(shard=None), "is no shard's"),
     "other total": (lambda lines: lines[1]["collected"].update(total=999), "999 tests in all"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -148,10 +148,28 @@ def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, said: 
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
     modules = [str(CONFORMANCE / "tensors" / module) for module in ("test_memory.py", "test_sizes.py")]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider", "-n", "2",
-         "-c", str(CONFORMANCE / "run.ini"), "--backend", "one.py:" + name, *SELECTED, *modules],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "dmlcts.suites.plugin",
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            "2",
+            "-c",
+            str(CONFORMANCE / "run.ini"),
+            "--backend",
+            "one.py:" + name,
+            *SELECTED,
+            *modules,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == code, done.stdout + done.stderr
     assert done.stdout.rstrip().splitlines()[-1].startswith(said), done.stdout
     assert "INTERNALERROR" not in done.stdout
@@ -184,9 +202,12 @@ class _Known:
 
 
 def again(
-    monkeypatch: pytest.MonkeyPatch, dies: Callable[[str, str], bool], tests: Sequence[str], begun: Sequence[str] = (),
+    monkeypatch: pytest.MonkeyPatch,
+    dies: Callable[[str, str], bool],
+    tests: Sequence[str],
+    begun: Sequence[str] = (),
     isolation: str = "process",
-) -> tuple[rerunning.Rerun, dict[str, Outcome]]:  # fmt: skip
+) -> tuple[rerunning.Rerun, dict[str, Outcome]]:
     """Run tests again in processes that die of those of which ``dies`` says so."""
 
     def sitting(run: Any, left: Sequence[str], isolation: str) -> Any:
@@ -208,8 +229,11 @@ def test_each_lost_test_runs_or_is_lost_twice(monkeypatch: pytest.MonkeyPatch) -
     found, seen = again(monkeypatch, lambda key, how: key.endswith("b"), tests)
     assert (found.interrupted, len(found.told)) == (False, 1)
     assert {name[-1]: outcome for name, outcome in seen.items()} == {
-        "a": Outcome.PASS, "b": Outcome.HARNESS_ERROR, "c": Outcome.PASS, "d": Outcome.PASS,
-    }  # fmt: skip
+        "a": Outcome.PASS,
+        "b": Outcome.HARNESS_ERROR,
+        "c": Outcome.PASS,
+        "d": Outcome.PASS,
+    }
     assert again(monkeypatch, lambda key, how: False, tests)[0] == rerunning.Rerun(False, ()), "the control"
 
 

@@ -48,16 +48,24 @@ def earlier(tmp_path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("command", [("run",), ("sweep",), ("run", "--resume", "results")], ids=" ".join)
-@pytest.mark.parametrize("mistake, code", [
-    (("--backend", "cpuu"), 2),
-    (("--backend", "tcp:127.0.0.1:9"), 3),
-    (("--backend", "third.py:Right", "-o", "no-such-option=1"), 2),
-], ids=["misspelt", "unreachable", "wrong option"])  # fmt: skip
+@pytest.mark.parametrize(
+    "mistake, code",
+    [
+        (("--backend", "cpuu"), 2),
+        (("--backend", "tcp:127.0.0.1:9"), 3),
+        (("--backend", "third.py:Right", "-o", "no-such-option=1"), 2),
+    ],
+    ids=["misspelt", "unreachable", "wrong option"],
+)
 @pytest.mark.size("thorough", brief=1)
 def test_a_mistake_removes_nothing(
-    tmp_path: Path, earlier: dict[str, bytes], dmlcts: Callable[..., Ran],
-    command: tuple[str, ...], mistake: tuple[str, ...], code: int,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    earlier: dict[str, bytes],
+    dmlcts: Callable[..., Ran],
+    command: tuple[str, ...],
+    mistake: tuple[str, ...],
+    code: int,
+) -> None:
     (tmp_path / "third.py").write_text(UNREACHED, encoding="utf-8")
     ran = dmlcts(*command, *mistake, "--operator", "IS_NAN", "--data-type", "FLOAT32")
     assert ran.code in (code, 2), ran.out + ran.err

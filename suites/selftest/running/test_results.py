@@ -229,9 +229,18 @@ def test_a_tally_of_an_unknown_clause_is_refused() -> None:
 
 def test_a_told_failure_is_listed_once_without_its_long_text() -> None:
     failure = FailureRecord(
-        "a.required", CLIP, "FLOAT32", Outcome.FAIL, "t", "title", "long text", {"x": 1}, "a.yaml",
-        {"input": "0.5"}, "dmlcts replay failures/a.yaml",
-    )  # fmt: skip
+        "a.required",
+        CLIP,
+        "FLOAT32",
+        Outcome.FAIL,
+        "t",
+        "title",
+        "long text",
+        {"x": 1},
+        "a.yaml",
+        {"input": "0.5"},
+        "dmlcts replay failures/a.yaml",
+    )
     results = results_of(ItemRecord("t", Outcome.FAIL, 0, (tally("a.required", Outcome.FAIL),), (), (failure,)))
     assert results["failures"] == [
         {
@@ -267,9 +276,12 @@ def test_behaviours_are_listed_once_each() -> None:
 
 some_outcomes = st.sampled_from(Outcome)
 some_tallies = st.builds(
-    tally, st.sampled_from([clause.id for clause in CLAUSES]), some_outcomes, st.integers(0, 5),
+    tally,
+    st.sampled_from([clause.id for clause in CLAUSES]),
+    some_outcomes,
+    st.integers(0, 5),
     st.sampled_from(["FLOAT32", "INT8"]),
-)  # fmt: skip
+)
 some_behaviours = st.builds(
     Behaviour,
     st.just("a.silent"),
@@ -328,9 +340,15 @@ def test_only_the_volatile_fields_differ_between_equal_runs() -> None:
 
 def test_a_device_is_described_whatever_it_lacks() -> None:
     assert describe_device(object()) == {
-        "name": "", "adapter": "", "driver": "", "library": "", "version": "", "feature_level": "",
-        "data_types": None, "details": {},
-    }  # fmt: skip
+        "name": "",
+        "adapter": "",
+        "driver": "",
+        "library": "",
+        "version": "",
+        "feature_level": "",
+        "data_types": None,
+        "details": {},
+    }
     claimed = SimpleNamespace(
         data_types={CLIP: frozenset({DataType.FLOAT32, DataType.FLOAT16})},
         details={"limits": (1, 2.5, float("nan")), "path": Path("x"), 3: {"b", "a"}},
@@ -460,9 +478,17 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
 
 
 FAILURE = {
-    "format": "dmlcts/failure/1", "title": "t", "clause": "a.required", "operator": CLIP, "data_type": "INT8",
-    "outcome": "fail", "test": "t", "suite_version": "1", "text": "x", "case": {"anything": [1]},
-}  # fmt: skip
+    "format": "dmlcts/failure/1",
+    "title": "t",
+    "clause": "a.required",
+    "operator": CLIP,
+    "data_type": "INT8",
+    "outcome": "fail",
+    "test": "t",
+    "suite_version": "1",
+    "text": "x",
+    "case": {"anything": [1]},
+}
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,22 @@ def place(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 def resumed(*named: str, **given: Any) -> str:
     """The backend that is resumed, with the options that were written, on the command line, as ``named``."""
-    defaults = dict.fromkeys(("backend", "operators", "data_types", "clauses", "feature_level", "profile", "seed",
-                              "strict", "extra_tables", "isolation", "timeout", "shard"))  # fmt: skip
+    defaults = dict.fromkeys(
+        (
+            "backend",
+            "operators",
+            "data_types",
+            "clauses",
+            "feature_level",
+            "profile",
+            "seed",
+            "strict",
+            "extra_tables",
+            "isolation",
+            "timeout",
+            "shard",
+        )
+    )
     return resumed_settings("results", {**defaults, "results": "results", **given}, set(named)).backend
 
 
@@ -94,10 +108,13 @@ def test_a_resume_that_finds_nothing_left_adds_no_time(place: Path, dmlcts: Call
 
 
 @POSIX
-@pytest.mark.parametrize("name, mode, said", [
-    ("results", 0o777, "every user may change results"),
-    ("results/records.jsonl", 0o666, "every user may change results/records.jsonl"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, mode, said",
+    [
+        ("results", 0o777, "every user may change results"),
+        ("results/records.jsonl", 0o666, "every user may change results/records.jsonl"),
+    ],
+)
 @pytest.mark.size("thorough")
 def test_what_every_user_may_change_is_not_believed(
     name: str, mode: int, said: str, place: Path, dmlcts: Callable[..., Ran]

@@ -106,8 +106,30 @@ def test_yaml_gives_back_what_was_written(document: dict[str, Any], text: str) -
     assert yaml.safe_load(dump_yaml(whole)) == whole
 
 
-@pytest.mark.parametrize("text", ["inf", "-inf", "nan", "1e-07", "3e+38", "1.5", "-0.0", ".5", "0x3f800000", "y", "1_0",
-                                  "007", "2026-11-21", "12:30", "null", "~", "", "True", "0 or -0"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inf",
+        "-inf",
+        "nan",
+        "1e-07",
+        "3e+38",
+        "1.5",
+        "-0.0",
+        ".5",
+        "0x3f800000",
+        "y",
+        "1_0",
+        "007",
+        "2026-11-21",
+        "12:30",
+        "null",
+        "~",
+        "",
+        "True",
+        "0 or -0",
+    ],
+)
 def test_a_text_that_looks_like_something_else_reads_back_as_a_text(tmp_path: Path, text: str) -> None:
     case = {"attributes": {"Min": {"bits": "0x7f800000", "value": text}}}
     failure = named(FailureRecord(**{**FAILURE.to_json(), "outcome": Outcome.FAIL, "title": text or "t", "case": case}))

@@ -337,8 +337,9 @@ class QuantizeTruncates(Right):
     operator, clause = "OWN_QUANTIZE_LINEAR", "own-quantize-linear.formula"
 
     def quantize_linear(self, operator: OperatorDesc, x: Array, scale: Array, zero: Array | None = None) -> Array:
-        return super().quantize_linear(operator, np.trunc(x / scale.reshape(-1)[0]).astype(x.dtype),
-                                       np.ones(1, x.dtype), zero)  # fmt: skip
+        return super().quantize_linear(
+            operator, np.trunc(x / scale.reshape(-1)[0]).astype(x.dtype), np.ones(1, x.dtype), zero
+        )
 
 
 class QuantizeForgetsTheZeroPoint(Right):
@@ -421,10 +422,28 @@ class IntegerBoundsAreRounded(Right):
 
 
 FAULTS: tuple[type[Right], ...] = (
-    AddSaturates, AddReadsTheSecondPacked, AddLosesTheLowWord, AddWritesTheSecond,
-    EqualsGives255, EqualsComparesLowWords, EqualsComparesBits, EqualsTakesAnySizes,
-    AndFlushesSubnormals, AndQuietsNans, AndLosesTheTopBit, AndInPlaceReadsTheFirstTwice,
-    SqrtIsTwoUlpOff, SqrtOfNegativesIsZero, SqrtOfInfinityIsLargest, SqrtLeavesTheTail,
-    QuantizeTruncates, QuantizeForgetsTheZeroPoint, QuantizeWraps, QuantizeNeedsAZeroPoint,
-    EqualBoundsAreIgnored, InvertedBoundsGiveTheUpper, NanBoundsGiveOne, IntegerBoundsAreRounded,
-)  # fmt: skip
+    AddSaturates,
+    AddReadsTheSecondPacked,
+    AddLosesTheLowWord,
+    AddWritesTheSecond,
+    EqualsGives255,
+    EqualsComparesLowWords,
+    EqualsComparesBits,
+    EqualsTakesAnySizes,
+    AndFlushesSubnormals,
+    AndQuietsNans,
+    AndLosesTheTopBit,
+    AndInPlaceReadsTheFirstTwice,
+    SqrtIsTwoUlpOff,
+    SqrtOfNegativesIsZero,
+    SqrtOfInfinityIsLargest,
+    SqrtLeavesTheTail,
+    QuantizeTruncates,
+    QuantizeForgetsTheZeroPoint,
+    QuantizeWraps,
+    QuantizeNeedsAZeroPoint,
+    EqualBoundsAreIgnored,
+    InvertedBoundsGiveTheUpper,
+    NanBoundsGiveOne,
+    IntegerBoundsAreRounded,
+)

@@ -182,27 +182,40 @@ _BOUNDED = """\
 """
 TABLES: dict[str, dict[str, Any]] = {
     "OWN_ADD": {
-        "tensors": {**PAIR, "OutputTensor": SAME}, "formula": "a + b", "latitude": "zero-sign, subnormals",
-        "types": "{T: [FLOAT32, FLOAT16, INT32, INT8, UINT8, INT64, UINT64]}", "in place": True,
+        "tensors": {**PAIR, "OutputTensor": SAME},
+        "formula": "a + b",
+        "latitude": "zero-sign, subnormals",
+        "types": "{T: [FLOAT32, FLOAT16, INT32, INT8, UINT8, INT64, UINT64]}",
+        "in place": True,
         "constraints": ALL.format("ATensor, BTensor, OutputTensor"),
     },
     "OWN_LOGICAL_EQUALS": {
-        "tensors": {**PAIR, "OutputTensor": "{kind: output, type: U}"}, "formula": "cast(U, a == b)",
-        "types": "{T: [FLOAT32, INT8, UINT64], U: [UINT32, UINT8]}", "latitude": "nan-comparison, subnormals",
-        "constraints": "  - {same: [DataType], tensors: [ATensor, BTensor]}\n" + SHAPES.format(
-            "ATensor, BTensor, OutputTensor"
-        ),
+        "tensors": {**PAIR, "OutputTensor": "{kind: output, type: U}"},
+        "formula": "cast(U, a == b)",
+        "types": "{T: [FLOAT32, INT8, UINT64], U: [UINT32, UINT8]}",
+        "latitude": "nan-comparison, subnormals",
+        "constraints": "  - {same: [DataType], tensors: [ATensor, BTensor]}\n"
+        + SHAPES.format("ATensor, BTensor, OutputTensor"),
     },
     "OWN_BIT_AND": {
-        "tensors": {**PAIR, "OutputTensor": SAME}, "formula": "bit_and(a, b)", "more": "domain: bits",
-        "types": "{T: [FLOAT32, UINT8, UINT64]}", "in place": True,
+        "tensors": {**PAIR, "OutputTensor": SAME},
+        "formula": "bit_and(a, b)",
+        "more": "domain: bits",
+        "types": "{T: [FLOAT32, UINT8, UINT64]}",
+        "in place": True,
         "constraints": ALL.format("ATensor, BTensor, OutputTensor"),
     },
     "OWN_SQRT": {
-        "tensors": {"InputTensor": "{name: x, kind: input, type: T}",
-                    "OutputTensor": "{kind: output, type: T, may_alias: [InputTensor]}"},
-        "types": "{T: [FLOAT32, FLOAT16]}", "formula": "sqrt(x)", "more": ULP.format("sqrt"), "in place": True,
-        "latitude": "zero-sign, subnormals", "constraints": ALL.format("InputTensor, OutputTensor"),
+        "tensors": {
+            "InputTensor": "{name: x, kind: input, type: T}",
+            "OutputTensor": "{kind: output, type: T, may_alias: [InputTensor]}",
+        },
+        "types": "{T: [FLOAT32, FLOAT16]}",
+        "formula": "sqrt(x)",
+        "more": ULP.format("sqrt"),
+        "in place": True,
+        "latitude": "zero-sign, subnormals",
+        "constraints": ALL.format("InputTensor, OutputTensor"),
     },
     "OWN_QUANTIZE_LINEAR": {
         "tensors": {
@@ -213,21 +226,29 @@ TABLES: dict[str, dict[str, Any]] = {
         },
         "types": "{T: [FLOAT32, FLOAT16], U: [UINT8, INT8]}",
         "formula": "cast(U, min(max(round_half_even(x / scale) + zero_point, lowest(U)), highest(U)))",
-        "more": ULP.format("divide"), "latitude": 'integer-cast-range, "nan", subnormals',
+        "more": ULP.format("divide"),
+        "latitude": 'integer-cast-range, "nan", subnormals',
         "constraints": SHAPES.format("InputTensor, OutputTensor"),
     },
     "OWN_CLIP": {
-        "tensors": {"SourceTensor": "{name: x, kind: input, type: T}",
-                    "OutputResult": "{kind: output, type: T, may_alias: [SourceTensor]}"},
-        "types": "{T: [FLOAT32, FLOAT16, INT8]}", "formula": "max(Low, min(x, High))", "in place": True,
-        "latitude": "zero-sign, subnormals", "constraints": ALL.format("SourceTensor, OutputResult"),
+        "tensors": {
+            "SourceTensor": "{name: x, kind: input, type: T}",
+            "OutputResult": "{kind: output, type: T, may_alias: [SourceTensor]}",
+        },
+        "types": "{T: [FLOAT32, FLOAT16, INT8]}",
+        "formula": "max(Low, min(x, High))",
+        "in place": True,
+        "latitude": "zero-sign, subnormals",
+        "constraints": ALL.format("SourceTensor, OutputResult"),
         "members": {"High": "FLOAT", "Low": "FLOAT", "Scaling": "const DML_SCALE_BIAS*"},
-        "attributes": {"High": "type: FLOAT, cast: documented, role: high",
-                       "Low": "type: FLOAT, cast: documented, role: low",
-                       "Scaling": "type: DML_SCALE_BIAS, formula: x * scale + bias"},
+        "attributes": {
+            "High": "type: FLOAT, cast: documented, role: high",
+            "Low": "type: FLOAT, cast: documented, role: low",
+            "Scaling": "type: DML_SCALE_BIAS, formula: x * scale + bias",
+        },
         "clauses": _BOUNDED,
     },
-}  # fmt: skip
+}
 
 
 def text_of(name: str) -> str:
@@ -241,24 +262,33 @@ def text_of(name: str) -> str:
         kinds += [(f"constraint.{kind}", f"the same {word}", "descriptions")] if word in constraints else []
     written = ""
     for check, text, subject in kinds:
-        written += _CLAUSE.format(prefix=prefix, name=check.replace("values", "formula"), check=check, text=text,
-                                  subject=subject)  # fmt: skip
+        written += _CLAUSE.format(
+            prefix=prefix, name=check.replace("values", "formula"), check=check, text=text, subject=subject
+        )
         if check == "values":
             written += f"    latitude: [{table['latitude']}]\n"
         if check == "support.unlisted":
             written = written.replace(_REQUIRED, _UNLISTED)
-    level = _CLAUSE.format(prefix=prefix, name="support.level-3-0", check="support.level", text="supported",
-                           subject="descriptions") + '    level: "3.0"\n'  # fmt: skip
+    level = (
+        _CLAUSE.format(
+            prefix=prefix, name="support.level-3-0", check="support.level", text="supported", subject="descriptions"
+        )
+        + '    level: "3.0"\n'
+    )
     members = {**dict.fromkeys(table["tensors"], "const DML_TENSOR_DESC*"), **table["members"]}
     attributes = "\n".join(f"  - {{name: {member}, {row}}}" for member, row in table["attributes"].items())
     return _HEAD.format(
-        name=name, code=1000 + list(TABLES).index(name), formula=table["formula"], more=table["more"],
+        name=name,
+        code=1000 + list(TABLES).index(name),
+        formula=table["formula"],
+        more=table["more"],
         struct="\n".join(f"  - {{name: {member}, type: {kind}}}" for member, kind in members.items()),
         tensors="\n".join(f"  {member}: {row}" for member, row in table["tensors"].items()),
-        attributes=f"attributes:\n{attributes}" if attributes else "", constraints=constraints,
+        attributes=f"attributes:\n{attributes}" if attributes else "",
+        constraints=constraints,
         support=f'  - {{level: "3.0", dimension_counts: [1, 8], types: {table["types"]}}}',
         clauses=written + level + table["clauses"],
-    )  # fmt: skip
+    )
 
 
 def write_tables(folder: Path) -> Path:

@@ -33,9 +33,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(dmlcts: Callable[..., Any], folder: Path, device: type[Right], operator: str, *more: str) -> Any:
     return dmlcts(
-        "run", "--backend", f"{MODULE}:{device.__name__}", "--isolation", "none", "--tables", str(folder),
-        "--operator", operator, "--results", "results", *more,
-    )  # fmt: skip
+        "run",
+        "--backend",
+        f"{MODULE}:{device.__name__}",
+        "--isolation",
+        "none",
+        "--tables",
+        str(folder),
+        "--operator",
+        operator,
+        "--results",
+        "results",
+        *more,
+    )
 
 
 def test_the_tables_are_sound(folder: Path) -> None:
@@ -45,9 +55,7 @@ def test_the_tables_are_sound(folder: Path) -> None:
 
 @pytest.mark.parametrize("operator", TABLES)
 @pytest.mark.size("all", thorough=2)
-def test_a_right_implementation_is_conformant(
-    operator: str, folder: Path, dmlcts: Callable[..., Any]
-) -> None:
+def test_a_right_implementation_is_conformant(operator: str, folder: Path, dmlcts: Callable[..., Any]) -> None:
     done = run(dmlcts, folder, Right, operator)
     assert done.code == 0, done.out[-3000:]
     results = done.results
@@ -80,8 +88,9 @@ def test_a_fault_is_caught_told_and_replayed(
         for size in output["sizes"]:
             count *= size
         assert count <= SMALL, "the least case"
-    again = dmlcts("replay", str(path), "--backend", f"{MODULE}:{fault.__name__}", "--isolation", "none",
-                   "--tables", str(folder))  # fmt: skip
+    again = dmlcts(
+        "replay", str(path), "--backend", f"{MODULE}:{fault.__name__}", "--isolation", "none", "--tables", str(folder)
+    )
     assert again.code == 1, again.out
     right = dmlcts("replay", str(path), "--backend", f"{MODULE}:Right", "--isolation", "none", "--tables", str(folder))
     assert right.code == 0, right.out
@@ -127,8 +136,11 @@ def test_the_operators_are_in_the_evidence_of_a_certification(folder: Path) -> N
     for name in NAMES:
         kinds = {item.identity.split()[-2] for item in planned if item.case.operator.name == name}
         assert kinds == {"lattice", "sample"}, name
-    with_zero_point = ["ZeroPointTensor" in item.case.operator.tensors for item in planned
-                       if item.case.operator.name.endswith("QUANTIZE_LINEAR")]  # fmt: skip
+    with_zero_point = [
+        "ZeroPointTensor" in item.case.operator.tensors
+        for item in planned
+        if item.case.operator.name.endswith("QUANTIZE_LINEAR")
+    ]
     assert set(with_zero_point) == {True, False}
     assert evidence.judge(planned, outputs, frozenset(), load_tables(folder)) == []
 

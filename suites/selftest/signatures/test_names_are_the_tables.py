@@ -15,16 +15,20 @@ ROOT = Path(__file__).parents[3]
 EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
     "specs/__init__.py": (frozenset({"ScaleBias"}), "the class of that name"),
     "specs/descriptions.py": (
-        frozenset({"OutputTensor", "ConditionTensor"}), "a description is read where no table is at hand",
+        frozenset({"OutputTensor", "ConditionTensor"}),
+        "a description is read where no table is at hand",
     ),
     "specs/loading/upgrading.py": (
-        frozenset({"InputTensor", "OutputTensor", "Min", "Max"}), "tables of format 1 leave these names out",
+        frozenset({"InputTensor", "OutputTensor", "Min", "Max"}),
+        "tables of format 1 leave these names out",
     ),
     "suites/cases/case.py": (
-        frozenset({"InputTensor", "OutputTensor"}), "cases that name no format are of the first three operators",
+        frozenset({"InputTensor", "OutputTensor"}),
+        "cases that name no format are of the first three operators",
     ),
     "suites/judging/relations.py": (
-        frozenset({"ELEMENT_WISE_THRESHOLD"}), "`check: threshold-equivalence` is about that operator",
+        frozenset({"ELEMENT_WISE_THRESHOLD"}),
+        "`check: threshold-equivalence` is about that operator",
     ),
     "suites/conformance/values/test_activations.py": (
         frozenset({"ELEMENT_WISE_CLIP", "ELEMENT_WISE_ABS", "Min", "Max", "ScaleBias"}),
@@ -41,9 +45,10 @@ EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "suites/benchmarks/sweep_variants.py": (frozenset({"ROUND"}), "what is timed"),
     "suites/benchmarks/wgpu_overhead.py": (
-        frozenset({"ELEMENT_WISE_CLIP", "InputTensor", "OutputTensor", "ScaleBias", "Min", "Max"}), "what is timed",
+        frozenset({"ELEMENT_WISE_CLIP", "InputTensor", "OutputTensor", "ScaleBias", "Min", "Max"}),
+        "what is timed",
     ),
-}  # fmt: skip
+}
 """Modules that may spell names, the names, and why."""
 
 
@@ -98,10 +103,18 @@ def test_every_exception_is_still_one(found: dict[str, dict[str, list[int]]]) ->
     assert all(because for _, because in EXCEPTIONS.values())
 
 
-@pytest.mark.parametrize(("text", "seen"), [
-    ('given["Min"]', ["Min"]), ("subject.attributes(Max=1)", ["Max"]), ("def f(ScaleBias): ...", ["ScaleBias"]),
-    ('run("ELEMENT_WISE_CLIP", "CLIP")', ["ELEMENT_WISE_CLIP", "CLIP"]),
-    ('"Min is a bound"', []), ("table.lower", []), ("ScaleBias(1, 0)", []), ("# Min", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('given["Min"]', ["Min"]),
+        ("subject.attributes(Max=1)", ["Max"]),
+        ("def f(ScaleBias): ...", ["ScaleBias"]),
+        ('run("ELEMENT_WISE_CLIP", "CLIP")', ["ELEMENT_WISE_CLIP", "CLIP"]),
+        ('"Min is a bound"', []),
+        ("table.lower", []),
+        ("ScaleBias(1, 0)", []),
+        ("# Min", []),
+    ],
+)
 def test_names_are_seen_where_they_are_spelled(text: str, seen: list[str]) -> None:
     assert [name for name, _ in spelled(text, names_of_the_tables())] == seen

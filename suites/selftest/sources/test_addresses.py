@@ -34,8 +34,11 @@ def test_the_page_of_results_links_to_it() -> None:
 
 
 def test_every_document_has_an_address_and_nothing_else_has() -> None:
-    without = [(name, source.id) for name, source in sources()
-               if (source.address is None) != ((source.locale, source.revision) == ("none", "n/a"))]  # fmt: skip
+    without = [
+        (name, source.id)
+        for name, source in sources()
+        if (source.address is None) != ((source.locale, source.revision) == ("none", "n/a"))
+    ]
     assert not without
     assert len({source.address for _, source in sources()}) > 90
 

@@ -12,8 +12,13 @@ from dmlcts.specs.statements.statement import descriptions
 from dmlcts.suites.selftest.family.acceptance import accepted
 from dmlcts.suites.selftest.family.family_tables import family
 
-COMPARISONS = ("LOGICAL_EQUALS", "LOGICAL_GREATER_THAN", "LOGICAL_LESS_THAN", "LOGICAL_GREATER_THAN_OR_EQUAL",
-               "LOGICAL_LESS_THAN_OR_EQUAL")  # fmt: skip
+COMPARISONS = (
+    "LOGICAL_EQUALS",
+    "LOGICAL_GREATER_THAN",
+    "LOGICAL_LESS_THAN",
+    "LOGICAL_GREATER_THAN_OR_EQUAL",
+    "LOGICAL_LESS_THAN_OR_EQUAL",
+)
 FLOATS = (DataType.FLOAT32, DataType.FLOAT16)
 
 

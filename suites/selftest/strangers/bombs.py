@@ -108,10 +108,14 @@ def json_bombs() -> Iterator[tuple[str, bytes]]:
             b"[" + failure.replace(b'"case": {}', b'"case": {"a": ' + _filled(b"-9,") + b"}") + b"]",
         ),
     )
-    yield "a case of levels", _inside(
-        results, "failures",
-        b"[" + failure.replace(b'"case": {}', b'"case": {"a": ' + b"[" * 900 + b"]" * 900 + b"}") + b"]",
-    )  # fmt: skip
+    yield (
+        "a case of levels",
+        _inside(
+            results,
+            "failures",
+            b"[" + failure.replace(b'"case": {}', b'"case": {"a": ' + b"[" * 900 + b"]" * 900 + b"}") + b"]",
+        ),
+    )
     yield "a seed of digits", _inside(results, "seed", b"9" * 4000)
     yield "a seed of levels", _inside(results, "seed", b"[" * 900 + b"]" * 900)
     yield (
@@ -182,9 +186,13 @@ def journal_door(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
         path.write_bytes(head + data + b"\n")
         yield f"a journal with a line of {name}", lambda: read_journal(path)
     for name, line in {
-        "short lines": b'{"item":{}}', "lines of nothing": b"{}", "empty lines": b"", "ends": b'{"end":{"items":1}}',
-        "runs": json.dumps(lines[0]).encode(), "items of one name": item,
-    }.items():  # fmt: skip
+        "short lines": b'{"item":{}}',
+        "lines of nothing": b"{}",
+        "empty lines": b"",
+        "ends": b'{"end":{"items":1}}',
+        "runs": json.dumps(lines[0]).encode(),
+        "items of one name": item,
+    }.items():
         path.write_bytes(head + (line + b"\n") * min(1_000_000, (40 << 20) // (len(line) + 1)))
         yield f"a journal of {name}", lambda: read_journal(path)
     with path.open("wb") as stream:
@@ -213,7 +221,7 @@ def yaml_door(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
         "strides of nothing": {"sizes": [1, 1, 60000, 60000], "strides": [0, 0, 0, 0]},
         "huge sizes": {"sizes": [1 << 32] * 4, "strides": None},
         "sixteen sizes": {"sizes": [1 << 32] * 16, "strides": [1] * 16},
-    }.items():  # fmt: skip
+    }.items():
         document = failure_document(item.failures[0], "1")
         for tensor in document["case"]["tensors"].values():
             tensor.update(change, total_size_in_bytes=480_000)
@@ -228,8 +236,14 @@ def archive_door(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 
     genuine = build()
     yield "a genuine submission", lambda: _accepted(genuine.verifier.verify(genuine.packed()).exit_code == 0)
-    members = {archive.RESULTS: 30 << 20, archive.ENVIRONMENT: 1 << 20, archive.EVIDENCE: 4 << 20,
-               archive.WAIVERS: 1 << 20, "records-1-of-1.jsonl": 30 << 20, archive.LOG: 30 << 20}  # fmt: skip
+    members = {
+        archive.RESULTS: 30 << 20,
+        archive.ENVIRONMENT: 1 << 20,
+        archive.EVIDENCE: 4 << 20,
+        archive.WAIVERS: 1 << 20,
+        "records-1-of-1.jsonl": 30 << 20,
+        archive.LOG: 30 << 20,
+    }
     for name, data in json_bombs():
         for member, most in members.items():
             parts = genuine.copy()

@@ -60,32 +60,146 @@ from dmlcts.suites.selftest.isolation.test_isolation import ordered
 MOST_SECONDS, MOST_MEBIBYTES = 10.0, 500.0
 DANGEROUS = "\x1b\x9b\x07\x85\r\u202e\u2028"
 WORDS = (
-    "", " ", "\x1b[2J\x1b[HPASS", "\n::error::x", "##[error]x", "\u202e", "\u2028", "\x9b2J", "\ud800", "a" * 3000,
-    "<b>", "[x](javascript:1)", "|", "`", "```\n::error::x", "\r", "\x85", "../x", "--help", "-h", "9" * 5000,
-    "0", "*", "cpu", "--seed", "x=y", "\x00",
-)  # fmt: skip
+    "",
+    " ",
+    "\x1b[2J\x1b[HPASS",
+    "\n::error::x",
+    "##[error]x",
+    "\u202e",
+    "\u2028",
+    "\x9b2J",
+    "\ud800",
+    "a" * 3000,
+    "<b>",
+    "[x](javascript:1)",
+    "|",
+    "`",
+    "```\n::error::x",
+    "\r",
+    "\x85",
+    "../x",
+    "--help",
+    "-h",
+    "9" * 5000,
+    "0",
+    "*",
+    "cpu",
+    "--seed",
+    "x=y",
+    "\x00",
+)
 FREE = (
-    "name", "adapter", "driver", "library", "version", "backend", "title", "test", "replay", "python", "platform",
-)  # fmt: skip
+    "name",
+    "adapter",
+    "driver",
+    "library",
+    "version",
+    "backend",
+    "title",
+    "test",
+    "replay",
+    "python",
+    "platform",
+)
 BASELINE = ("backend", "feature_level", "profile", "strict")
-WAIVERS = {"format": waivers.FORMAT, "waivers": [{
-    "clause": "clip.formula", "operator": "CLIP", "data_type": ["FLOAT32", "FLOAT16"], "vendor": "xx*", "device": "xx",
-    "reason": "The driver rounds one to two.", "issue": "https://example.org/7", "expires": "2027-01-31",
-    "suite": "0.1.*",
-}]}  # fmt: skip
+WAIVERS = {
+    "format": waivers.FORMAT,
+    "waivers": [
+        {
+            "clause": "clip.formula",
+            "operator": "CLIP",
+            "data_type": ["FLOAT32", "FLOAT16"],
+            "vendor": "xx*",
+            "device": "xx",
+            "reason": "The driver rounds one to two.",
+            "issue": "https://example.org/7",
+            "expires": "2027-01-31",
+            "suite": "0.1.*",
+        }
+    ],
+}
 TOKENS = (
-    b"null", b"true", b"~", b"-1", b"0", b"1e999", b"-0", b"NaN", b".inf", b"0x", b"0x" + b"f" * 64, b"9" * 40,
-    b"9" * 5000, b'""', b"''", b"[]", b"{}", b"[" * 60, b"{" * 60, b"[" * 4000, b"- " * 500, b": ", b"\n", b"\t",
-    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"&a [*a, *a]", b"*a", b"<<: *a", b"!!binary |", b"? ",
-    b"!!python/object:os.system", b"--- ", b"%YAML 1.1\n", b"../../../../tmp/out", b"/tmp/out.yaml", b"C:\\out.yaml",
-    b"a" * 3000, b"INT64", b"FLOAT64", b"ELEMENT_WISE_CLIP", b"refused", b"oracle", b'{"bits": "0x7fc00000"}',
-    b"\xed\xa0\x80", b"4294967296", b"1" + b"0" * 18,
-)  # fmt: skip
+    b"null",
+    b"true",
+    b"~",
+    b"-1",
+    b"0",
+    b"1e999",
+    b"-0",
+    b"NaN",
+    b".inf",
+    b"0x",
+    b"0x" + b"f" * 64,
+    b"9" * 40,
+    b"9" * 5000,
+    b'""',
+    b"''",
+    b"[]",
+    b"{}",
+    b"[" * 60,
+    b"{" * 60,
+    b"[" * 4000,
+    b"- " * 500,
+    b": ",
+    b"\n",
+    b"\t",
+    b"\x00",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xe2\x80\xa8",
+    b"&a [*a, *a]",
+    b"*a",
+    b"<<: *a",
+    b"!!binary |",
+    b"? ",
+    b"!!python/object:os.system",
+    b"--- ",
+    b"%YAML 1.1\n",
+    b"../../../../tmp/out",
+    b"/tmp/out.yaml",
+    b"C:\\out.yaml",
+    b"a" * 3000,
+    b"INT64",
+    b"FLOAT64",
+    b"ELEMENT_WISE_CLIP",
+    b"refused",
+    b"oracle",
+    b'{"bits": "0x7fc00000"}',
+    b"\xed\xa0\x80",
+    b"4294967296",
+    b"1" + b"0" * 18,
+)
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1 << 31, 1 << 40, 1 << 63, 10**30, 0.5, 1e308, "", "x", "../x.yaml", "/etc/x.yaml", "a" * 3000,
-    "\ud800", "0x", [], {}, [[]], {"a": {"a": {"a": {}}}}, "FLOAT16", "refused", "accepted", "crash", "1/2", [0] * 17,
-    {"bits": ["0x1"]}, {"bulk": {"seed": 1}},
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1 << 31,
+    1 << 40,
+    1 << 63,
+    10**30,
+    0.5,
+    1e308,
+    "",
+    "x",
+    "../x.yaml",
+    "/etc/x.yaml",
+    "a" * 3000,
+    "\ud800",
+    "0x",
+    [],
+    {},
+    [[]],
+    {"a": {"a": {"a": {}}}},
+    "FLOAT16",
+    "refused",
+    "accepted",
+    "crash",
+    "1/2",
+    [0] * 17,
+    {"bits": ["0x1"]},
+    {"bulk": {"seed": 1}},
+)
 
 
 def _changed_bytes(data: bytes, chance: random.Random) -> bytes:
@@ -167,8 +281,16 @@ class Findings:
 
 def failing_case() -> FailureRecord:
     case = ordered(-1.0).to_json()
-    record = FailureRecord("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32", Outcome.FAIL, "test_x.py::test_y",
-                           "input 0 gives 1", "two\nlines", case)  # fmt: skip
+    record = FailureRecord(
+        "clip.formula",
+        "ELEMENT_WISE_CLIP",
+        "FLOAT32",
+        Outcome.FAIL,
+        "test_x.py::test_y",
+        "input 0 gives 1",
+        "two\nlines",
+        case,
+    )
     return named(record)
 
 
@@ -183,12 +305,25 @@ def shard_lines(folder: Path, part: str) -> list[dict[str, Any]]:
     from dmlcts.reports.documents.results import suite_identity
 
     settings = Settings.read(operators=["CLIP"], clauses=["clip.formula"], shard=part, results=str(folder))
-    device = {"name": "x", "adapter": "", "driver": "", "library": "", "version": "", "feature_level": "5.0",
-              "data_types": None, "details": {}}  # fmt: skip
+    device = {
+        "name": "x",
+        "adapter": "",
+        "driver": "",
+        "library": "",
+        "version": "",
+        "feature_level": "5.0",
+        "data_types": None,
+        "details": {},
+    }
     header = {
-        "schema": SCHEMA, **settings.described(), "level": "5.0", "device": device, "suite": suite_identity(),
-        "specs": dict(settings.tables.digests), "started": "2026-01-01T00:00:00+00:00",
-    }  # fmt: skip
+        "schema": SCHEMA,
+        **settings.described(),
+        "level": "5.0",
+        "device": device,
+        "suite": suite_identity(),
+        "specs": dict(settings.tables.digests),
+        "started": "2026-01-01T00:00:00+00:00",
+    }
     item = failing_item().to_json() | {"test": f"test_x.py::test_{part[0]}"}
     return [{"run": header}, {"collected": {"items": 1, "total": 2}}, {"item": item}, {"end": {"items": 1}}]
 
@@ -216,9 +351,11 @@ class Bench:
         names = importlib.resources.files("dmlcts.specs").joinpath("operators")
         text = names.joinpath("round.yaml").read_text("utf-8")
         self._baseline = {
-            "format": baseline.FORMAT, **{name: self._results[name] for name in BASELINE}, "departures": [],
+            "format": baseline.FORMAT,
+            **{name: self._results[name] for name in BASELINE},
+            "departures": [],
             "device": {name: str(self._results["device"][name]) for name in ("name", "adapter", "library", "version")},
-        }  # fmt: skip
+        }
         self._submission()
         self._table = text.replace("round", "fuzzed").replace("ROUND", "FUZZED").encode()
 
@@ -265,10 +402,12 @@ class Bench:
             terminal(told, self.tables, PlainConsole(page, width=80), folder="results")
             column = Column("a", told)
             for text in (
-                page.getvalue(), markdown(told, self.tables), findings.page(told, self.tables, None, "findings"),
+                page.getvalue(),
+                markdown(told, self.tables),
+                findings.page(told, self.tables, None, "findings"),
                 difference_text(difference(self._results, told), self.tables),
                 compared_markdown(compare([column], self.tables)),
-            ):  # fmt: skip
+            ):
                 if any(character in text for character in DANGEROUS):
                     raise AssertionError("a character that is more than text")
                 if any(line.lstrip().startswith("::error") for line in text.splitlines()):
@@ -288,8 +427,11 @@ class Bench:
             given = waivers.load(path)
             given.check_run(self.tables, "0.1.0", date(2026, 11, 21))
             given.check_device({"name": "xx", "adapter": "xx1", "details": {}})
-            rows = {(row["id"], row["operator"], row["data_type"]) for row in given.used(self._results["clauses"])
-                    for row in row["waived"]}  # fmt: skip
+            rows = {
+                (row["id"], row["operator"], row["data_type"])
+                for row in given.used(self._results["clauses"])
+                for row in row["waived"]
+            }
             if len(rows) > len(given.entries) * len(DataType):
                 raise AssertionError("a waiver covers more than its own types")
 
@@ -396,14 +538,25 @@ class Bench:
 
     def strays(self) -> list[str]:
         """Files outside the folder."""
-        return [str(path) for path in self.outside.rglob("*") if self.folder not in (path, *path.parents)
-                and path != self.outside / "in"]  # fmt: skip
+        return [
+            str(path)
+            for path in self.outside.rglob("*")
+            if self.folder not in (path, *path.parents) and path != self.outside / "in"
+        ]
 
 
 DOORS: tuple[Callable[[Bench, int, random.Random], None], ...] = (
-    Bench.failure, Bench.results, Bench.journal, Bench.table, Bench.views, Bench.waivers, Bench.baseline, Bench.archive,
-    Bench.submission, Bench.words,
-)  # fmt: skip
+    Bench.failure,
+    Bench.results,
+    Bench.journal,
+    Bench.table,
+    Bench.views,
+    Bench.waivers,
+    Bench.baseline,
+    Bench.archive,
+    Bench.submission,
+    Bench.words,
+)
 
 
 def merge_control(folder: Path, shards: list[list[dict[str, Any]]]) -> dict[str, Any]:

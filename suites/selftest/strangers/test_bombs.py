@@ -29,8 +29,11 @@ _LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="
 def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dmlcts.suites.selftest.strangers.bombs", door, str(tmp_path)],
-        capture_output=True, text=True, timeout=1500, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=1500,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
     assert f"{door}: " in done.stderr
 
@@ -72,11 +75,15 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, dmlcts: Callable[.
     with pytest.raises(UsageError, match="no table file or folder"):
         load_tables(pipe)
     for words, code in (
-        (["verify", "x.yaml"], 2), (["verify", "s.zip", "--trust", "x.yaml"], 2),
+        (["verify", "x.yaml"], 2),
+        (["verify", "s.zip", "--trust", "x.yaml"], 2),
         (["replay", "x.yaml", "--backend", "cpu"], 2),
-        (["report", "x.yaml"], 2), (["spec", "lint", "."], 2), (["spec", "compare", "x.yaml"], 2),
-        (["run", "--backend", "cpu", "--waivers", "x.yaml"], 2), (["baseline", "check", "x.yaml", "x.yaml"], 2),
-    ):  # fmt: skip
+        (["report", "x.yaml"], 2),
+        (["spec", "lint", "."], 2),
+        (["spec", "compare", "x.yaml"], 2),
+        (["run", "--backend", "cpu", "--waivers", "x.yaml"], 2),
+        (["baseline", "check", "x.yaml", "x.yaml"], 2),
+    ):
         ran = dmlcts(*words)
         assert ran.code == code, (words, ran)
         assert "Traceback" not in ran.err

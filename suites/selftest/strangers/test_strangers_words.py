@@ -128,13 +128,17 @@ def test_a_run_s_summary_is_plain() -> None:
     is_plain(page.getvalue())
 
 
-@pytest.mark.parametrize("tell", [
-    lambda one, other: markdown(one, TABLES),
-    lambda one, other: difference_text(difference(other, one), TABLES),
-    lambda one, other: findings.page(one, TABLES, None, f"dmlcts findings {EVIL}"),
-    lambda one, other: comparison_markdown(compare([Column(EVIL, one), Column("b", other)], TABLES)),
-    lambda one, other: comparison_page(compare([Column(EVIL, one), Column("b", other)], TABLES)),
-], ids=["markdown", "diff", "findings", "comparison", "page"])  # fmt: skip
+@pytest.mark.parametrize(
+    "tell",
+    [
+        lambda one, other: markdown(one, TABLES),
+        lambda one, other: difference_text(difference(other, one), TABLES),
+        lambda one, other: findings.page(one, TABLES, None, f"dmlcts findings {EVIL}"),
+        lambda one, other: comparison_markdown(compare([Column(EVIL, one), Column("b", other)], TABLES)),
+        lambda one, other: comparison_page(compare([Column(EVIL, one), Column("b", other)], TABLES)),
+    ],
+    ids=["markdown", "diff", "findings", "comparison", "page"],
+)
 def test_every_view_of_results_is_plain(tell: Callable[[Any, Any], str]) -> None:
     told = tell(evil_results(), failing())
     assert not [character for character in DANGEROUS if character in told]
@@ -159,18 +163,21 @@ def test_findings_escape_html_and_links() -> None:
         assert kept in told
 
 
-@pytest.mark.parametrize("written, shown", [
-    ("plain *prose* with `code <b>` stays", "plain *prose* with `code <b>` stays"),
-    ("<b>x</b>", "&lt;b>x&lt;/b>"),
-    ("a < b", "a < b"),
-    ("[x](java&#115;cript:alert(1))", "[x]\\(java&#115;cript:alert(1))"),
-    ("[x](<javascript:1>)", "[x]\\(&lt;javascript:1>)"),
-    ("![x](data:text/html,1)", "![x]\\(data:text/html,1)"),
-    ("[x](https://a.b)", "[x](https://a.b)"),
-    ("[guide](../README.md)", "[guide](../README.md)"),
-    ("[x]: javascript:1", "[x]\\: javascript:1"),
-    ("[-inf, inf] must", "[-inf, inf] must"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "written, shown",
+    [
+        ("plain *prose* with `code <b>` stays", "plain *prose* with `code <b>` stays"),
+        ("<b>x</b>", "&lt;b>x&lt;/b>"),
+        ("a < b", "a < b"),
+        ("[x](java&#115;cript:alert(1))", "[x]\\(java&#115;cript:alert(1))"),
+        ("[x](<javascript:1>)", "[x]\\(&lt;javascript:1>)"),
+        ("![x](data:text/html,1)", "![x]\\(data:text/html,1)"),
+        ("[x](https://a.b)", "[x](https://a.b)"),
+        ("[guide](../README.md)", "[guide](../README.md)"),
+        ("[x]: javascript:1", "[x]\\: javascript:1"),
+        ("[-inf, inf] must", "[-inf, inf] must"),
+    ],
+)
 def test_prose_keeps_its_markup_and_loses_its_teeth(written: str, shown: str) -> None:
     assert prose(written) == shown
 
@@ -252,20 +259,41 @@ def test_run_and_replay_print_an_implementation_s_words_as_text(
 def test_what_pytest_itself_prints_is_text(tmp_path: Path) -> None:
     """The same words where pytest runs the suite, without the wrapper."""
     (tmp_path / "evil.py").write_text(EVIL_BACKEND.format(evil=EVIL), encoding="utf-8")
-    words = ["-p", "dmlcts.suites.plugin", "--backend", "evil.py:Backend", "--operator", "ROUND", "--data-type",
-             "FLOAT16", "--clause", "round.toward-zero", "-p", "no:cacheprovider", "-c",
-             str(ROOT / "suites/conformance/run.ini"),
-             str(ROOT / "suites/conformance/values/test_rounding.py")]  # fmt: skip
-    done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=300, check=False)  # fmt: skip
+    words = [
+        "-p",
+        "dmlcts.suites.plugin",
+        "--backend",
+        "evil.py:Backend",
+        "--operator",
+        "ROUND",
+        "--data-type",
+        "FLOAT16",
+        "--clause",
+        "round.toward-zero",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        str(ROOT / "suites/conformance/run.ini"),
+        str(ROOT / "suites/conformance/values/test_rounding.py"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     is_plain(done.stdout + done.stderr)
 
 
 def test_errors_of_commands_are_text(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps({"schema": "dmlcts-results/1", EVIL: EVIL}), encoding="utf-8")
-    for words in (["report", "x.json"], ["report", EVIL], ["spec", "lint", EVIL], [EVIL], ["spec", "show", EVIL],
-                  ["run", "--backend", EVIL], ["diff", "x.json", "x.json"]):  # fmt: skip
+    for words in (
+        ["report", "x.json"],
+        ["report", EVIL],
+        ["spec", "lint", EVIL],
+        [EVIL],
+        ["spec", "show", EVIL],
+        ["run", "--backend", EVIL],
+        ["diff", "x.json", "x.json"],
+    ):
         ran = dmlcts(*words)
         assert ran.code == 2, (words, ran)
         assert not [character for character in DANGEROUS if character in ran.out + ran.err], words
@@ -294,9 +322,11 @@ def prints_by_itself(source: str) -> bool:
 def test_every_command_prints_in_one_place() -> None:
     """Two speak by themselves: where it is made plain, and where benchmarks are run by hand."""
     own = {
-        str(path.relative_to(ROOT)) for room in ("reports", "suites") for path in (ROOT / room).rglob("*.py")
+        str(path.relative_to(ROOT))
+        for room in ("reports", "suites")
+        for path in (ROOT / room).rglob("*.py")
         if "selftest" not in path.parts and prints_by_itself(path.read_text(encoding="utf-8"))
-    }  # fmt: skip
+    }
     measured = ("isolation_overhead", "sweep_variants", "wgpu_overhead")  # tables of figures, to be read as they come
     assert own == {"suites/console/saying.py", *(f"suites/benchmarks/{name}.py" for name in measured)}
     assert prints_by_itself("import click\nclick.echo('x')\n")

@@ -62,7 +62,7 @@ class Stopped:
 
 def stopped(
     folder: Path, bench: Callable[[], Bench], between: Callable[[], None] = lambda: None, **selection: Any
-) -> Stopped:  # fmt: skip
+) -> Stopped:
     """Sweep in two sittings, the first of one block.
 
     Args:

@@ -44,9 +44,11 @@ ASKED = Measured("cpu", (), 1, 0, 1, "process")
 
 def figures(judging: float, rint: float = 4e9) -> list[Figure]:
     return [
-        Figure("copy", "copying", 5e9, 2), Figure("rint", "bare np.rint", rint, 1),
-        Figure("compare", "comparing", 3e9, 1), Figure("judge", "judging alone", judging, 2, 800e6),
-    ]  # fmt: skip
+        Figure("copy", "copying", 5e9, 2),
+        Figure("rint", "bare np.rint", rint, 1),
+        Figure("compare", "comparing", 3e9, 1),
+        Figure("judge", "judging alone", judging, 2, 800e6),
+    ]
 
 
 @pytest.mark.parametrize("now, seen", [(1e9, False), (0.81e9, False), (0.79e9, True)])
@@ -130,8 +132,14 @@ def test_what_is_written_is_valid_and_printed_in_full(tmp_path: Path, capsys: py
     assert 0 < found["ordinary_run"]["judging_seconds"] < found["ordinary_run"]["seconds"]
     print_benchmark(found)
     out = capsys.readouterr().out
-    for words in ("judging alone", "800 M/s reached", "OpenCL CTS", "`dmlcts --help`: ", "A quick run of CLIP, ROUND, ",
-                  "Of a quick run in one process"):  # fmt: skip
+    for words in (
+        "judging alone",
+        "800 M/s reached",
+        "OpenCL CTS",
+        "`dmlcts --help`: ",
+        "A quick run of CLIP, ROUND, ",
+        "Of a quick run in one process",
+    ):
         assert words in out
     assert told == ["how long commands take to begin", told[1]]
 
@@ -293,6 +301,9 @@ def test_the_engine_is_measured() -> None:
     found = engine_cost(["LOGICAL_NOT"], told.append)
     (one,) = found["operators"]
     assert (one["operator"], one["dispatches"] > 1000, one["ratio"] > 1, found["case"]["ratio"] > 1) == (
-        "LOGICAL_NOT", True, True, True,
-    )  # fmt: skip
+        "LOGICAL_NOT",
+        True,
+        True,
+        True,
+    )
     assert len(told) == 2

@@ -92,10 +92,16 @@ OTHERS = {
     "a gibibyte": ((1 << 30).to_bytes(8, "little") + bytes(1000), {"then": "stay"}, "would have 1073741824 bytes"),
     "zeros": ((64).to_bytes(8, "little") + bytes(64), {}, "is no greeting"),
     "very many frames": ((16).to_bytes(8, "little") + b"\xff" * 16, {}, "is no greeting"),
-    "a frame of random bytes": ((24).to_bytes(8, "little") + (1).to_bytes(8, "little") + (8).to_bytes(8, "little")
-                                + b"\xc1\xff\xfe\x93\x00\x01\x02\x03", {}, "is no greeting"),
+    "a frame of random bytes": (
+        (24).to_bytes(8, "little")
+        + (1).to_bytes(8, "little")
+        + (8).to_bytes(8, "little")
+        + b"\xc1\xff\xfe\x93\x00\x01\x02\x03",
+        {},
+        "is no greeting",
+    ),
     "a map of something else": (greeting(python="left out"), {}, "is no greeting"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -137,9 +143,19 @@ def test_a_scheduler_is_not_disturbed_by_being_looked_at() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
     scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port),
-         "--no-dashboard"], stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--no-dashboard",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         deadline = time.monotonic() + 60
         while not listens(port) and time.monotonic() < deadline:

@@ -54,9 +54,14 @@ class Judged:
     """A station's judgement of some blocks, and what was told beside it."""
 
     def __init__(
-        self, made: Any, blocks: list[Block] = BLOCKS, target: Target | None = None, *, compiled: bool = False,
+        self,
+        made: Any,
+        blocks: list[Block] = BLOCKS,
+        target: Target | None = None,
+        *,
+        compiled: bool = False,
         **streams: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.told: list[str] = []
         made.opened = 0
         self.target = target or rounding()
@@ -85,9 +90,17 @@ def without_times(totals: list[Totals]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(
-    "target", [rounding(), rounding("TOWARD_ZERO"), rounding("TOWARD_INFINITY"), clipping(DataType.FLOAT32),
-               clipping(DataType.INT32), clipping(DataType.UINT32)], ids=lambda target: target.key,
-)  # fmt: skip
+    "target",
+    [
+        rounding(),
+        rounding("TOWARD_ZERO"),
+        rounding("TOWARD_INFINITY"),
+        clipping(DataType.FLOAT32),
+        clipping(DataType.INT32),
+        clipping(DataType.UINT32),
+    ],
+    ids=lambda target: target.key,
+)
 @pytest.mark.size("thorough", brief=3)
 def test_a_stream_says_of_right_outputs_what_uploading_says(target: Target, compiled: bool) -> None:
     starts = (0, 0x3EFF_0000, 0x7F7F_0000, 0x7FFF_0000, 0x8000_0000, 0xFFFF_0000)
@@ -119,8 +132,14 @@ def test_blocks_come_in_any_order_and_any_threads() -> None:
 def test_a_right_output_that_equals_the_poison_is_no_unwritten_one() -> None:
     target = clipping(DataType.UINT32)
     block = Block(0, 0x3F35_0000, 1 << 16)  # not clipped if it were float; as an integer all is 100
-    wide = Target(target.operator, target.data_type, {"ScaleBias": None, "Min": np.float32(0), "Max": np.float32(4e9)},
-                  "clip.values", "patterns", 1 << 32)  # fmt: skip
+    wide = Target(
+        target.operator,
+        target.data_type,
+        {"ScaleBias": None, "Min": np.float32(0), "Max": np.float32(4e9)},
+        "clip.values",
+        "patterns",
+        1 << 32,
+    )
     flipped = Block(0, 0xBF35_0000, 1 << 16)
     judged = Judged(Streaming, [block, flipped], wide)
     assert judged.whole.clean
@@ -341,11 +360,13 @@ class PoisonLies(Streaming):
 
 @pytest.mark.parametrize(
     "made, said",
-    [(FillLies, "holds 0x3f80004c where 0x3f80004d is due, at element 77 of the tensor from 0x3f800000 on"),
-     (StepLies, "holds 0x40004063 where 0x3f804063 is due, at element 99 of the tensor from 0x3f804000 on"),
-     (StepLiesUnseen, "holds 0x3f804064 where 0x3f804063 is due, at element 99"),
-     (PoisonLies, "the output is not filled with 0x")],
-)  # fmt: skip
+    [
+        (FillLies, "holds 0x3f80004c where 0x3f80004d is due, at element 77 of the tensor from 0x3f800000 on"),
+        (StepLies, "holds 0x40004063 where 0x3f804063 is due, at element 99 of the tensor from 0x3f804000 on"),
+        (StepLiesUnseen, "holds 0x3f804064 where 0x3f804063 is due, at element 99"),
+        (PoisonLies, "the output is not filled with 0x"),
+    ],
+)
 def test_a_fill_that_lies_is_told_and_not_blamed_on_the_operator(made: Any, said: str) -> None:
     start = 0x3F80_0000 if made is not PoisonLies else 0  # what begins a target is always looked into
     blocks = [Block(0, start + number * (1 << 16), 1 << 16) for number in range(4)]
@@ -547,9 +568,12 @@ def isolated(path: Path, name: str) -> tuple[Totals, list[str]]:
     told: list[str] = []
     bench = Bench(name, IsolatedBackend(f"{path}:{name}"), {}, TABLES)
     station = Station(
-        bench, compiled=False, tensor_elements=SIZE, timeout=30,
+        bench,
+        compiled=False,
+        tensor_elements=SIZE,
+        timeout=30,
         streams={"threads": 2, "least": 1, "told": told.append, "tensor_elements": SIZE},
-    )  # fmt: skip
+    )
     try:
         return added(station.judge_several(rounding(), BLOCKS)), told
     finally:

@@ -138,7 +138,7 @@ def test_a_worker_that_does_not_account_for_a_block_is_not_believed(tmp_path: Pa
         ("plan", "0", "what is swept"),
         ("device", None, "the device"),
     ],
-)  # fmt: skip
+)
 def test_another_sweep_is_named_by_its_first_difference(
     member: str, value: object, said: str, finished: Path, tmp_path: Path
 ) -> None:
@@ -190,9 +190,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_sweep_and_a_run_leave_each_other_s_records(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     broken = f"{OneRoundedValueOfFloat16.__module__}:{OneRoundedValueOfFloat16.__name__}"
     run, sweep = (
-        (words[0], "--backend", broken, "--operator", "ROUND", "--data-type", "FLOAT16")
-        for words in (RUN, SWEEP)
-    )  # fmt: skip
+        (words[0], "--backend", broken, "--operator", "ROUND", "--data-type", "FLOAT16") for words in (RUN, SWEEP)
+    )
     folder = tmp_path / "results"
     assert dmlcts(*run, "--clause", "round.nearest-even").code == 1
     of_run = contents(folder)

@@ -59,9 +59,14 @@ def verdict(backend: str, folder: Path, isolation: str, *options: str, operator:
     """The verdict of a strict sweep over the first FLOAT32 patterns, judged by the crew of `dmlcts sweep`."""
     named = f"{CORRUPTING}:{backend}"
     settings = Settings.read(
-        backend=named, options=options, results=str(folder), operators=[operator], data_types=["FLOAT32"], strict=True,
+        backend=named,
+        options=options,
+        results=str(folder),
+        operators=[operator],
+        data_types=["FLOAT32"],
+        strict=True,
         isolation=isolation,
-    )  # fmt: skip
+    )
     crew = Processes(Orders(named, options, str(folder), strict=True, isolation=isolation), 1)
     try:
         sweep = Sweep.planned(settings, crew.describe())
@@ -142,9 +147,12 @@ def test_the_command_says_where_it_judged_in_one_process(tmp_path: Path, dmlcts:
 @pytest.mark.parametrize("isolation", ["process", "none"], ids=["run isolated", "run in one process, a draft"])
 @pytest.mark.parametrize(
     "backend, wanted",
-    [(f"{CORRUPTING}:ReplacesTheComparison", "NOT_CONFORMANT"), (f"{CORRUPTING}:ReplacesNumpy", "NOT_CONFORMANT"),
-     ("cpu", "CONFORMANT")],
-)  # fmt: skip
+    [
+        (f"{CORRUPTING}:ReplacesTheComparison", "NOT_CONFORMANT"),
+        (f"{CORRUPTING}:ReplacesNumpy", "NOT_CONFORMANT"),
+        ("cpu", "CONFORMANT"),
+    ],
+)
 @pytest.mark.size("all", thorough=2)
 def test_a_certified_sweep_is_judged_apart_however_the_run_was(
     tmp_path: Path, backend: str, wanted: str, isolation: str
@@ -166,7 +174,7 @@ def test_a_certified_sweep_is_judged_apart_however_the_run_was(
     "bits, said",
     [(corrupting.FLUSHING, "flushes subnormal numbers"), (corrupting.TOWARD_ZERO, "does not round to the nearest")],
     ids=["flush", "round"],
-)  # fmt: skip
+)
 def test_the_control_word_is_seen_and_put_right(bits: dict[str, int], said: str) -> None:
     assert floating_point.deviation() == ""
     corrupting.set_bits(bits)

@@ -209,9 +209,18 @@ def test_a_right_implementation_has_nothing_wrong(lanes: int) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["FlushEverything", "FlushBoundsKeepingSign", "NanInputGivesMin", "NumbersWin", "NanBoundIsZero",
-     "ZerosAreNegative", "FirstZeroWins", "Float16OverflowSaturates", "ThresholdMinRoundedUp"],
-)  # fmt: skip
+    [
+        "FlushEverything",
+        "FlushBoundsKeepingSign",
+        "NanInputGivesMin",
+        "NumbersWin",
+        "NanBoundIsZero",
+        "ZerosAreNegative",
+        "FirstZeroWins",
+        "Float16OverflowSaturates",
+        "ThresholdMinRoundedUp",
+    ],
+)
 def test_what_is_permitted_raises_no_alarm(name: str) -> None:
     station = Station(bench_of(getattr(permitted, name)), compiled=False)
     accepted = 0
@@ -341,9 +350,12 @@ class Moody(Reference):
 
 @pytest.mark.parametrize(
     "made, clause, counter",
-    [(Unwritten, "tensor.output.complete", "unwritten"), (Stray, "tensor.output.bounds", "strays"),
-     (Altering, "tensor.input.unchanged", "altered")],
-)  # fmt: skip
+    [
+        (Unwritten, "tensor.output.complete", "unwritten"),
+        (Stray, "tensor.output.bounds", "strays"),
+        (Altering, "tensor.input.unchanged", "altered"),
+    ],
+)
 def test_what_happens_to_memory_is_seen(made: Any, clause: str, counter: str, tmp_path: Path) -> None:
     record = swept(made, tmp_path)
     assert record["verdict"] == "NOT_CONFORMANT"

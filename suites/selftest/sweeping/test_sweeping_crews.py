@@ -55,8 +55,11 @@ def deadly(tmp_path: Path) -> Path:
 
 
 def jobs() -> list[tuple[Target, Block]]:
-    return [(target, Block(number, start, 1 << 13)) for number, target in enumerate(targets())
-            for start in range(0, 1 << 16, 1 << 13)]  # fmt: skip
+    return [
+        (target, Block(number, start, 1 << 13))
+        for number, target in enumerate(targets())
+        for start in range(0, 1 << 16, 1 << 13)
+    ]
 
 
 both = pytest.mark.parametrize("isolation", ["process", "none"])

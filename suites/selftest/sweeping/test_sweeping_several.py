@@ -71,10 +71,11 @@ def of_several() -> list[Target]:
 def target_of(operator: str, *types: DataType) -> Target:
     """The first target of an operator on data types: of its first inputs, and then of its output where one more."""
     return next(
-        target for target in of_several()
+        target
+        for target in of_several()
         if target.operator == f"ELEMENT_WISE_{operator}"
         and [*(one for _, one in target.inputs), target.output_type][-len(types) :] == list(types)
-    )  # fmt: skip
+    )
 
 
 # The plan.
@@ -117,8 +118,13 @@ def test_what_a_table_leaves_open_is_not_swept_and_named(tmp_path: Path) -> None
     left = load_tables(tmp_path)
     found = plan(left, LEVEL, operators=[left.operator("OWN_ADD"), left.operator("ADD")], data_types=[INT8])
     assert ([target.key for target in found.targets], found.open) == (["ADD-INT8"], ("OWN_ADD-INT8",))
-    settings = Settings.read(backend="cpu", results=str(tmp_path / "out"), operators=["OWN_ADD"], data_types=["INT8"],
-                             extra_tables=[str(tmp_path)])  # fmt: skip
+    settings = Settings.read(
+        backend="cpu",
+        results=str(tmp_path / "out"),
+        operators=["OWN_ADD"],
+        data_types=["INT8"],
+        extra_tables=[str(tmp_path)],
+    )
     with pytest.raises(UsageError, match="nothing is swept: the tables leave every value open for OWN_ADD-INT8"):
         Sweep.planned(settings, Alone(Worker(Orders("cpu"), bench_of(Right))).describe())
 
@@ -207,12 +213,24 @@ class OneNanOfFloat32(Right):
 @pytest.mark.parametrize(
     "made, operator, types, number, clause, values",
     [
-        (OnePairOfInt16, "MAX", (INT16, INT16, INT16), 4660 << 16 | 0xFFF9, "max.formula",
-         {"ATensor": {"values": [4660]}, "BTensor": {"values": [-7]}}),
-        (OneNanOfFloat32, "IS_NAN", (DataType.FLOAT32, UINT8), 0xFF8A_BCDE, "is-nan.formula",
-         {"InputTensor": {"bits": ["0xff8abcde"]}}),
+        (
+            OnePairOfInt16,
+            "MAX",
+            (INT16, INT16, INT16),
+            4660 << 16 | 0xFFF9,
+            "max.formula",
+            {"ATensor": {"values": [4660]}, "BTensor": {"values": [-7]}},
+        ),
+        (
+            OneNanOfFloat32,
+            "IS_NAN",
+            (DataType.FLOAT32, UINT8),
+            0xFF8A_BCDE,
+            "is-nan.formula",
+            {"InputTensor": {"bits": ["0xff8abcde"]}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_one_wrong_combination_of_4_billion_is_found_told_and_replayed(
     made: Any, operator: str, types: tuple[DataType, ...], number: int, clause: str, values: dict[str, Any]
 ) -> None:
@@ -487,8 +505,17 @@ def test_a_result_rounded_once_is_wrong_where_strict_asks_for_every_rounding(str
 
 @pytest.mark.size("thorough")
 def test_the_command_sweeps_pairs(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
-    done = dmlcts("sweep", "--backend", "cpu", "--operator", "ADD,BIT_COUNT", "--data-type", "INT8",
-                  "--results", str(tmp_path / "swept"))  # fmt: skip
+    done = dmlcts(
+        "sweep",
+        "--backend",
+        "cpu",
+        "--operator",
+        "ADD,BIT_COUNT",
+        "--data-type",
+        "INT8",
+        "--results",
+        str(tmp_path / "swept"),
+    )
     assert done.code == 0, done.out + done.err
     assert "sweeping 3 targets, 66,048 elements" in done.err
     assert "CONFORMANT" in done.out

@@ -244,7 +244,9 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "alias of no input": ("operator", {"may_alias: [InputTensor]": "may_alias: [§InputTenso]"}, "InputTensor"),
     "one alias, and how many at once": (
-        "operator", {"may_alias: [InputTensor]": "may_alias: [InputTensor], §at_once: one"}, "remove it",
+        "operator",
+        {"may_alias: [InputTensor]": "may_alias: [InputTensor], §at_once: one"},
+        "remove it",
     ),
     "optional without a value": (
         "operator",
@@ -546,7 +548,8 @@ OF_ANY_FORM: dict[str, dict[str, str]] = {
     "an output of another type": {
         "  OutputTensor: {kind: output, type: T": "  OutputTensor: {kind: output, type: U",
         "types: {T: [FLOAT32, INT8]}": "types: {T: [FLOAT32, INT8], U: [UINT8]}",
-        "types: {T: [FLOAT32]}": "types: {T: [FLOAT32], U: [UINT8]}", FORMULA: "formula: cast(U, x < Min)",
+        "types: {T: [FLOAT32]}": "types: {T: [FLOAT32], U: [UINT8]}",
+        FORMULA: "formula: cast(U, x < Min)",
     },
     "bits": {FORMULA: "formula: bit_not(x)\ndomain: bits"},
     "accuracy": {
@@ -557,11 +560,13 @@ OF_ANY_FORM: dict[str, dict[str, str]] = {
     "one element": {"  InputTensor: {name: x": "  InputTensor: {name: x, elements: one"},
     "a number of no role": {"role: low": "role: other"},
     "an integer attribute": {
-        "Mode, type: ENUM, enumerators: [UP, DOWN]": "Mode, type: INT, role: other", "    when: {Mode: UP}\n": "",
-        FORMULA: "formula: max(x, Mode)", "Mode: UP}": "Mode: 3}",
+        "Mode, type: ENUM, enumerators: [UP, DOWN]": "Mode, type: INT, role: other",
+        "    when: {Mode: UP}\n": "",
+        FORMULA: "formula: max(x, Mode)",
+        "Mode: UP}": "Mode: 3}",
     },
     "FLOAT64": {"types: {T: [FLOAT32]}": "types: {T: [FLOAT32, FLOAT64]}"},
-}  # fmt: skip
+}
 
 
 def changed(changes: dict[str, str]) -> str:
@@ -584,11 +589,13 @@ UNSPOKEN: dict[str, tuple[dict[str, str], str]] = {
         "execution in place where no clause speaks of it",
     ),
     "no clause on a scaled integer": (
-        {"  - {name: ScaleBias, type: DML_SCALE_BIAS, f": "  - §{name: ScaleBias, type: DML_SCALE_BIAS, f",
-         "check: scale-bias.integer": "check: monotone"},
+        {
+            "  - {name: ScaleBias, type: DML_SCALE_BIAS, f": "  - §{name: ScaleBias, type: DML_SCALE_BIAS, f",
+            "check: scale-bias.integer": "check: monotone",
+        },
         "ScaleBias on integer types where no clause speaks of it",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", UNSPOKEN)

@@ -37,8 +37,9 @@ def test_a_clause_is_found_by_its_check_whatever_its_id(name: str, tmp_path: Pat
     values = Checked.of(checks("values").mark)
     assert values.clauses(ceil, tables) == (f"ceiling.{name}",)
     assert [str(signature) for one, signature in values.subjects(tables) if one is ceil] == [
-        "FLOAT32", "FLOAT16",
-    ]  # fmt: skip
+        "FLOAT32",
+        "FLOAT16",
+    ]
     scaled = Checked.of(checks("scale-bias").mark)
     assert scaled.clauses(ceil, tables) == ()
     assert [one for one, _ in scaled.subjects(tables) if one is ceil] == []
@@ -48,12 +49,15 @@ def test_a_check_that_decides_on_the_types_alone_is_not_what_the_test_is_about()
     """So a selection of clauses on values leaves out tests that are about layouts, on every type that has values."""
     tables = load_tables()
     clip = tables.operator("CLIP")
-    both, layouts = (Checked.of(marked.mark) for marked in (
-        checks("values", "tensor.strides.padded"), checks("tensor.strides.padded", on="values")))  # fmt: skip
+    both, layouts = (
+        Checked.of(marked.mark)
+        for marked in (checks("values", "tensor.strides.padded"), checks("tensor.strides.padded", on="values"))
+    )
     assert list(both.subjects(tables)) == list(layouts.subjects(tables))
     assert [one.clauses(clip, tables) for one in (both, layouts)] == [
-        ("clip.formula", "tensor.strides.padded"), ("tensor.strides.padded",),
-    ]  # fmt: skip
+        ("clip.formula", "tensor.strides.padded"),
+        ("tensor.strides.padded",),
+    ]
 
 
 def test_a_clause_about_an_enumerator_is_found_by_it() -> None:

@@ -51,11 +51,14 @@ def test_a_template_filled_in_is_the_clause_written_out() -> None:
 
 
 def test_a_template_without_id_or_text_takes_the_clause_s_own() -> None:
-    own = "  - {template: support.level, id: sample.two, text: Two., level: \"2.0\", sources: [page]}\n"
+    own = '  - {template: support.level, id: sample.two, text: Two., level: "2.0", sources: [page]}\n'
     found = {clause.id: clause for clause in clauses(with_clause(WRITTEN_OUT + own))}
     assert found["sample.two"].check == "support.level"
-    assert (found["sample.two"].text, found["sample.two"].level, found["sample.two"].obligation) \
-        == ("Two.", "2.0", "required")  # fmt: skip
+    assert (found["sample.two"].text, found["sample.two"].level, found["sample.two"].obligation) == (
+        "Two.",
+        "2.0",
+        "required",
+    )
 
 
 def test_a_fault_of_what_the_clause_lacks_is_told_at_the_clause() -> None:
@@ -71,15 +74,21 @@ BROKEN = {
     "no name of a template": ("template: in-place", "template: §7", "there is no template 7"),
     "what the template says already": ("    fill:", "    §subject: aliasing\n    fill:", "says `subject` already"),
     "an id of its own": ("    fill:", "    §id: sample.third\n    fill:", "says `id` already"),
-    "a name that is not filled": ("fill: {output: OutputTensor, inputs: InputTensor}", "fill: §{output: OutputTensor}",
-                                  "`fill:` does not give it"),
-    "nothing filled": ("  - template: in-place\n    fill: {output: OutputTensor, inputs: InputTensor}\n",
-                       "  - §template: in-place\n", "add `"),
+    "a name that is not filled": (
+        "fill: {output: OutputTensor, inputs: InputTensor}",
+        "fill: §{output: OutputTensor}",
+        "`fill:` does not give it",
+    ),
+    "nothing filled": (
+        "  - template: in-place\n    fill: {output: OutputTensor, inputs: InputTensor}\n",
+        "  - §template: in-place\n",
+        "add `",
+    ),
     "a name that is not there": ("fill: {output:", "fill: {§put: a, output:", "has no {'put'}"),
     "a number for words": ("output: OutputTensor", "output: §7", "fill.output: 7 is not a text"),
     "a list for names": ("fill: {output: OutputTensor, inputs: InputTensor}", "fill: §[OutputTensor]", "not a mapping"),
     "an unknown key": ("    fill:", "    §words: so\n    fill:", "unknown key 'words'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -93,12 +102,15 @@ def test_a_template_that_does_not_fit_is_refused_at_its_place(name: str) -> None
     assert faults[0].mend
 
 
-@pytest.mark.parametrize(("old", "new", "words"), [
-    ("  - name: monotone", "  - name: §scale-bias", "'scale-bias' stands twice"),
-    ("check: monotone", "check: §monoton", "did you mean monotone?"),
-    ("check: monotone", "check: §tensor.position", "'tensor.position' is not allowed here"),
-    ("[silence]\n    permitted: [refused, the", "[§silent]\n    permitted: [refused, the", "no source has the id"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("  - name: monotone", "  - name: §scale-bias", "'scale-bias' stands twice"),
+        ("check: monotone", "check: §monoton", "did you mean monotone?"),
+        ("check: monotone", "check: §tensor.position", "'tensor.position' is not allowed here"),
+        ("[silence]\n    permitted: [refused, the", "[§silent]\n    permitted: [refused, the", "no source has the id"),
+    ],
+)
 def test_a_broken_table_of_templates_is_refused(old: str, new: str, words: str) -> None:
     assert faults_of(TEMPLATES) == [], "the control"
     assert TEMPLATES.count(old) == 1

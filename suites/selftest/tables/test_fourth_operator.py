@@ -21,15 +21,21 @@ CLAUSE = """
 def table(name: str, code: int, formula: str, data_types: str) -> str:
     """An operator's table with a formula clause, in-place, constraints and one support level."""
     prefix = name.lower().replace("_", "-")
-    clauses = [("formula", "the formula", "formula"), ("in-place", "in place", "aliasing"),
-               ("constraint.data-type", "same type", "descriptions"),
-               ("constraint.sizes", "same sizes", "descriptions"),
-               ("constraint.dimension-count", "same rank", "descriptions")]  # fmt: skip
-    written = "".join(CLAUSE.format(prefix=prefix, name=clause, check=clause, text=text, subject=subject)
-                      for clause, text, subject in clauses)  # fmt: skip
+    clauses = [
+        ("formula", "the formula", "formula"),
+        ("in-place", "in place", "aliasing"),
+        ("constraint.data-type", "same type", "descriptions"),
+        ("constraint.sizes", "same sizes", "descriptions"),
+        ("constraint.dimension-count", "same rank", "descriptions"),
+    ]
+    written = "".join(
+        CLAUSE.format(prefix=prefix, name=clause, check=clause, text=text, subject=subject)
+        for clause, text, subject in clauses
+    )
     written = written.replace("check: formula", "check: values")
-    level = CLAUSE.format(prefix=prefix, name="support.level-3-0", check="support.level", text="supported",
-                          subject="descriptions")  # fmt: skip
+    level = CLAUSE.format(
+        prefix=prefix, name="support.level-3-0", check="support.level", text="supported", subject="descriptions"
+    )
     return f"""format: dmlcts/operator/2
 operator: ELEMENT_WISE_{name}
 code: {code}

@@ -68,8 +68,10 @@ def accepts(tables: Tables, operator: OperatorDesc, x: Any, output: Any, *, stri
     """Whether both oracles accept an output; they have to agree."""
     law = tables.law(tables.operator(operator.name))
     data_type = operator.input.data_type
-    given, found = (np.asarray([value]).astype(data_type.numpy) if not isinstance(value, np.ndarray) else value
-                    for value in (x, output))  # fmt: skip
+    given, found = (
+        np.asarray([value]).astype(data_type.numpy) if not isinstance(value, np.ndarray) else value
+        for value in (x, output)
+    )
     bits = [int(array.view(data_type.bits_dtype)[0]) for array in (given, found)]
     exact = ExactOracle(law, operator, strict).acceptable(bits[0])
     vectorised = VectorOracle(law, operator, strict=strict)
@@ -99,18 +101,34 @@ CASES: dict[str, tuple[OperatorDesc, Any, Any, Any]] = {
     "nan": (described("CLIP", F32, Min=NAN, Max=10.0), -5.0, -5.0, NAN),
     "nan-input": (described("CLIP", F32, Min=3.0, Max=1.0), NAN, 1.0, NAN),
     "nan-bound-zero": (described("THRESHOLD", F32, Min=NAN), -5.0, 0.0, NAN),
-    "nan-payload": (described("ROUND", F32, RoundingMode="TOWARD_ZERO"), nan(0x7FC00001), nan(0x7FC00002),
-                    nan(0xFF800001)),
-    "contraction": (described("CLIP", F32, Min=-9.0, Max=9.0, ScaleBias=ScaleBias(1 + 2.0**-12, -1)), 1 + 2.0**-12,
-                    2.0**-11 + 2.0**-24, 2.0**-11),
-    "float16-intermediate": (described("CLIP", F16, Min=-9.0, Max=9.0, ScaleBias=ScaleBias(EDGE, -1)), f16(EDGE),
-                             f16(6 * 2.0**-10), f16(6 * 2.0**-10 + 2 * 2.0**-18)),
-    "float16-conversion": (described("CLIP", F16, Min=-9.0, Max=9.0, ScaleBias=ScaleBias(1, 3 * 2.0**-12)), f16(1),
-                           f16(1), f16(1 + 2.0**-10)),
+    "nan-payload": (
+        described("ROUND", F32, RoundingMode="TOWARD_ZERO"),
+        nan(0x7FC00001),
+        nan(0x7FC00002),
+        nan(0xFF800001),
+    ),
+    "contraction": (
+        described("CLIP", F32, Min=-9.0, Max=9.0, ScaleBias=ScaleBias(1 + 2.0**-12, -1)),
+        1 + 2.0**-12,
+        2.0**-11 + 2.0**-24,
+        2.0**-11,
+    ),
+    "float16-intermediate": (
+        described("CLIP", F16, Min=-9.0, Max=9.0, ScaleBias=ScaleBias(EDGE, -1)),
+        f16(EDGE),
+        f16(6 * 2.0**-10),
+        f16(6 * 2.0**-10 + 2 * 2.0**-18),
+    ),
+    "float16-conversion": (
+        described("CLIP", F16, Min=-9.0, Max=9.0, ScaleBias=ScaleBias(1, 3 * 2.0**-12)),
+        f16(1),
+        f16(1),
+        f16(1 + 2.0**-10),
+    ),
     "float16-overflow": (described("CLIP", F16, Min=-9.0, Max=70000.0), f16(INF), f16(65504), f16(INF)),
     "inexact-threshold": (described("THRESHOLD", INT8, Min=2.5), 0, 3, 2),
     "integer-scale-bias": (described("CLIP", INT8, Min=-128.0, Max=127.0, ScaleBias=ScaleBias(0.5, 0)), 3, 2, 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("latitude", CASES)
@@ -195,13 +213,16 @@ def test_both_oracles_read_the_formula_of_scale_bias_alike(data_type: DataType, 
     tables = changed("operators/clip.yaml", r"formula: x \* scale \+ bias", f"formula: {formula}")
     law = tables.law(tables.operator("CLIP"))
     generator = np.random.Generator(np.random.PCG64(5))
-    bits = generator.integers(0, 1 << 8 * data_type.itemsize, 60, np.uint64, endpoint=False).astype(
-        data_type.bits_dtype
-    ) if data_type.itemsize < 8 else generator.integers(0, 1 << 63, 60, np.uint64)  # fmt: skip
+    bits = (
+        generator.integers(0, 1 << 8 * data_type.itemsize, 60, np.uint64, endpoint=False).astype(data_type.bits_dtype)
+        if data_type.itemsize < 8
+        else generator.integers(0, 1 << 63, 60, np.uint64)
+    )
     x = bits.view(data_type.numpy)
     for scale, bias in ((1.5, -2.25), (3.0, 100.0), (1e-3, 7.0), (-0.1, 1e6)):
-        operator = described("CLIP", data_type, Min=-100.0 if data_type.is_signed else 0.0, Max=100.0,
-                             ScaleBias=ScaleBias(scale, bias))  # fmt: skip
+        operator = described(
+            "CLIP", data_type, Min=-100.0 if data_type.is_signed else 0.0, Max=100.0, ScaleBias=ScaleBias(scale, bias)
+        )
         for strict in (False, True):
             exact, vectorised = ExactOracle(law, operator, strict), VectorOracle(law, operator, strict=strict)
             found = vectorised.acceptance(x)

@@ -109,8 +109,13 @@ def test_the_command_rewrites_a_file_that_lint_refused(tmp_path: Path, dmlcts: C
 
 
 def test_an_output_of_another_type_is_kept(tmp_path: Path) -> None:
-    text = upgraded(OLD.replace("Output, dimension_counts: [1, 8], data_types: [FLOAT32, INT8]",
-                                "Output, dimension_counts: [4, 4], data_types: [UINT8]"), "mine")  # fmt: skip
+    text = upgraded(
+        OLD.replace(
+            "Output, dimension_counts: [1, 8], data_types: [FLOAT32, INT8]",
+            "Output, dimension_counts: [4, 4], data_types: [UINT8]",
+        ),
+        "mine",
+    )
     assert "types: {T: [FLOAT32, INT8], U: [UINT8]}" in text
     assert "tensor_dimension_counts: {OutputTensor: [4, 4]}" in text
     path = tmp_path / "mine.yaml"

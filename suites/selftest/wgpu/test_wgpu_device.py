@@ -26,7 +26,7 @@ from dmlcts.suites.selftest.wgpu.wgpu_bench import (
     open_or_skip,
     permuted_strides,
     run,
-)  # fmt: skip
+)
 
 F32, F16, I8, U8 = DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT8
 NARROW = [data_type for data_type in INTEGERS if data_type.itemsize < 4]
@@ -58,8 +58,18 @@ def test_every_byte_beside_every_neighbour(device: WgpuDevice, data_type: DataTy
     pairs = np.array(list(itertools.product(range(256), range(256))), np.uint8).view(data_type.numpy).reshape(-1)
     for stride in (2, 3, 5):
         strides = [stride]
-        ran = run(device, CLIP, data_type, pairs, sizes=[pairs.size // stride], source_strides=strides,
-                  target_strides=strides, in_place=in_place, Min=-9, Max=77)  # fmt: skip
+        ran = run(
+            device,
+            CLIP,
+            data_type,
+            pairs,
+            sizes=[pairs.size // stride],
+            source_strides=strides,
+            target_strides=strides,
+            in_place=in_place,
+            Min=-9,
+            Max=77,
+        )
         assert np.array_equal(ran.y, clipped(ran.x, -9, 77))
         assert ran.elsewhere == ran.expected_elsewhere
 
@@ -95,16 +105,35 @@ def test_eight_dimensions_with_strides_on_both_sides(device: WgpuDevice, data_ty
     ]
     broadcast = [*layouts[0][:3], 0, 0, *layouts[0][5:]]
     for source, target in itertools.product([*layouts, broadcast], layouts):
-        ran = run(device, CLIP, data_type, np.arange(120) % 120, sizes=sizes, source_strides=source,
-                  target_strides=target, Min=3, Max=101)  # fmt: skip
+        ran = run(
+            device,
+            CLIP,
+            data_type,
+            np.arange(120) % 120,
+            sizes=sizes,
+            source_strides=source,
+            target_strides=target,
+            Min=3,
+            Max=101,
+        )
         assert np.array_equal(ran.y, np.clip(ran.x, 3, 101))
         assert ran.elsewhere == ran.expected_elsewhere
 
 
 @pytest.mark.parametrize("data_type", [F32, F16, I8, DataType.UINT16, DataType.INT64])
 def test_a_transposition_in_place_reads_before_it_writes(device: WgpuDevice, data_type: DataType) -> None:
-    ran = run(device, CLIP, data_type, np.arange(12 * 10) % 128, sizes=[12, 10], source_strides=[10, 1],
-              target_strides=[1, 12], in_place=True, Min=0, Max=100)  # fmt: skip
+    ran = run(
+        device,
+        CLIP,
+        data_type,
+        np.arange(12 * 10) % 128,
+        sizes=[12, 10],
+        source_strides=[10, 1],
+        target_strides=[1, 12],
+        in_place=True,
+        Min=0,
+        Max=100,
+    )
     assert np.array_equal(ran.y, np.clip(ran.x, 0, 100))
 
 

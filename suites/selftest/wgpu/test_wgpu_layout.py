@@ -20,7 +20,7 @@ from dmlcts.backends.wgpu.layout import (
     reads_what_it_writes,
     source_is_flat,
     target_is_flat,
-)  # fmt: skip
+)
 from dmlcts.specs import DataType, Region, TensorDesc
 
 F32 = DataType.FLOAT32
@@ -93,9 +93,15 @@ def test_every_source_has_its_say() -> None:
     most=st.sampled_from([1, 3, 50, 1 << 30]),
 )
 def test_chunks_cover_every_element_once_within_the_limits(
-    sizes: list[int], orders: list[list[int]], gaps: list[list[int]], broadcast: list[set[int]],
-    data_types: list[DataType], starts: list[int], binding: int, most: int,
-) -> None:  # fmt: skip
+    sizes: list[int],
+    orders: list[list[int]],
+    gaps: list[list[int]],
+    broadcast: list[set[int]],
+    data_types: list[DataType],
+    starts: list[int],
+    binding: int,
+    most: int,
+) -> None:
     """Two sources and the target, each with strides and a type of its own."""
     tensors = []
     for order, gap, data_type, zero in zip(orders, gaps, data_types, (*broadcast, set()), strict=True):

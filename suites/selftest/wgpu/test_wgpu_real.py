@@ -194,10 +194,15 @@ def test_adding_quantized_numbers(data_type: str, zero_points: int, device: Bare
     limits = np.iinfo(kind)
     a = np.arange(limits.min, limits.max + 1).astype(kind)
     values: dict[str, Values] = {
-        "ATensor": a, "AScaleTensor": np.array([0.5], np.float32), "AZeroPointTensor": np.array([3], kind),
-        "BTensor": a[::-1].copy(), "BScaleTensor": np.array([1], np.float32), "BZeroPointTensor": np.array([4], kind),
-        "OutputScaleTensor": np.array([2], np.float32), "OutputZeroPointTensor": np.array([5], kind),
-    }  # fmt: skip
+        "ATensor": a,
+        "AScaleTensor": np.array([0.5], np.float32),
+        "AZeroPointTensor": np.array([3], kind),
+        "BTensor": a[::-1].copy(),
+        "BScaleTensor": np.array([1], np.float32),
+        "BZeroPointTensor": np.array([4], kind),
+        "OutputScaleTensor": np.array([2], np.float32),
+        "OutputZeroPointTensor": np.array([5], kind),
+    }
     there = [name for name in values if "Zero" in name][:zero_points]
     given = {name: one for name, one in values.items() if "Zero" not in name or name in there}
     tensors = {name: TensorDesc(DataType[one.dtype.name.upper()], [1, one.size]) for name, one in given.items()}

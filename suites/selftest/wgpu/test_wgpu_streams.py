@@ -188,10 +188,12 @@ def test_a_fill_that_lies_is_told_by_what_it_wrote(
 
     source = module.patterns_source
     monkeypatch.setattr(
-        module, "patterns_source",
-        lambda itemsize: source(itemsize).replace("= held +", f"= held + select(0u, {planted.split(', ')[1]}, "
-                                                  f"{planted.split(',')[0]}) +"),
-    )  # fmt: skip
+        module,
+        "patterns_source",
+        lambda itemsize: source(itemsize).replace(
+            "= held +", f"= held + select(0u, {planted.split(', ')[1]}, {planted.split(',')[0]}) +"
+        ),
+    )
     found, told = judged(device)
     assert added(found).clean
     assert said in told[0]
@@ -202,11 +204,14 @@ def test_a_fill_that_lies_is_told_by_what_it_wrote(
     "right, planted, found",
     [
         ("return rounded(x);", "return select(rounded(x), 3.0, bitcast<u32>(x) == 0x4b012345u);", {"wrong": 1}),
-        ("(invocation < parameters.count)", "(invocation < parameters.count && invocation != 777u)",
-         {"wrong": 16, "unwritten": 16}),
+        (
+            "(invocation < parameters.count)",
+            "(invocation < parameters.count && invocation != 777u)",
+            {"wrong": 16, "unwritten": 16},
+        ),
         ("store(place_target(invocation),", "memory_target[19] = 1.0; store(place_target(invocation),", {"strays": 16}),
     ],
-)  # fmt: skip
+)
 def test_a_shader_that_is_wrong_is_found_in_a_stream(
     device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, right: str, planted: str, found: dict[str, int]
 ) -> None:

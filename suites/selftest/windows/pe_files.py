@@ -47,10 +47,12 @@ class Made:
         for number, place in self.directories.items():
             struct.pack_into("<II", head, OPTIONAL + 112 + 8 * number, *place)
         code = self.code.ljust(0x200, b"\0")
-        for place, (name, start, size, raw, flags) in enumerate((
-            (b".text", CODE, len(code), 0x400, self.code_flags),
-            (b".data", DATA, len(self.data), 0x600, self.data_flags),
-        )):  # fmt: skip
+        for place, (name, start, size, raw, flags) in enumerate(
+            (
+                (b".text", CODE, len(code), 0x400, self.code_flags),
+                (b".data", DATA, len(self.data), 0x600, self.data_flags),
+            )
+        ):
             struct.pack_into("<8sIIII12xI", head, SECTIONS + 40 * place, name, size, start, size, raw, flags)
         return bytes(head) + code + bytes(self.data)
 

@@ -80,10 +80,13 @@ def alone(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("fault, where", [
-    *((fault, "first") for fault in SIGNALS),  # as in the suite's worker, whose Python has handlers of its own
-    *((fault, where) for fault in ("reads nowhere", "calls itself", "breaks") for where in ("", "thread")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "fault, where",
+    [
+        *((fault, "first") for fault in SIGNALS),  # as in the suite's worker, whose Python has handlers of its own
+        *((fault, where) for fault in ("reads nowhere", "calls itself", "breaks") for where in ("", "thread")),
+    ],
+)
 @pytest.mark.size("thorough", brief=3)
 def test_a_fault_says_library_place_and_kind_and_ends_as_it_would_have(fault: str, where: str) -> None:
     name, words = SIGNALS[fault]
@@ -141,10 +144,13 @@ def computes(device: Any, kind: DataType) -> None:
     assert memory.view(kind.numpy)[256 // kind.itemsize :][:4].tolist() == [0, 1, 2, 2]
 
 
-@pytest.mark.parametrize("fault, outcome, words", [
-    ("ends the process", "crash", SIGNALS["ends the process"][1]),
-    ("never ends", "timeout", "no answer within 5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "fault, outcome, words",
+    [
+        ("ends the process", "crash", SIGNALS["ends the process"][1]),
+        ("never ends", "timeout", "no answer within 5"),
+    ],
+)
 @pytest.mark.size("thorough")
 def test_one_case_is_lost_and_the_next_goes_on(fault: str, outcome: str, words: str) -> None:
     with IsolatedBackend(f"{MODULE}:Faulting", timeout=5).open(fault=fault, on="INT8") as device:

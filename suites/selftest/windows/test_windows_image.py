@@ -20,11 +20,13 @@ from dmlcts.suites.selftest.windows.pe_files import CODE, DATA, HEAD, OPTIONAL, 
 def test_a_whole_library_is_read() -> None:
     image = parsed(whole().content())
     assert [(one.name, one.start, one.readable, one.writable, one.executable) for one in image.sections] == [
-        (".text", CODE, True, False, True), (".data", DATA, True, True, False),
-    ]  # fmt: skip
+        (".text", CODE, True, False, True),
+        (".data", DATA, True, True, False),
+    ]
     assert [(one.library, one.name, one.slot) for one in image.imports] == [
-        ("KERNEL32.dll", "GetLastError", DATA + 0x60), ("KERNEL32.dll", "number 43", DATA + 0x68),
-    ]  # fmt: skip
+        ("KERNEL32.dll", "GetLastError", DATA + 0x60),
+        ("KERNEL32.dll", "number 43", DATA + 0x68),
+    ]
     assert image.exports == {"answer": CODE}
     assert image.functions == (DATA + 0x190, 1)
     assert image.relocations.tolist() == [DATA]
@@ -121,7 +123,7 @@ DAMAGED: list[tuple[str, Callable[[Made], bytes]]] = [
     ("table for unwinding is not in order", _data(0x194, "<I", CODE)),
     ("table for unwinding points beyond", _data(0x198, "<I", 0x10000)),
     ("codes for unwinding end beyond", _data(0x198, "<I", 0x2FFC)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("words, change", DAMAGED)

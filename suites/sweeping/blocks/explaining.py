@@ -105,11 +105,19 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
             yield smallest(bench, judged.findings[0])
         else:
             given, got = suspect_values(target, suspect)
-            details = (("input", inputs_text(given, 0, text_with_bits)), ("got", text_with_bits(got)),
-                       ("again", "dispatched again, the same tensor came out right"))  # fmt: skip
+            details = (
+                ("input", inputs_text(given, 0, text_with_bits)),
+                ("got", text_with_bits(got)),
+                ("again", "dispatched again, the same tensor came out right"),
+            )
             title = f"input {inputs_text(given, 0)} gave {text(got)} once"
             yield Finding(
-                "execution.repeatable", "fail", replace(case, layout_clause=None), title, details, totals.wrong,
+                "execution.repeatable",
+                "fail",
+                replace(case, layout_clause=None),
+                title,
+                details,
+                totals.wrong,
                 deviation=Deviation.UNSTEADY,
             )
     for trouble in totals.troubles[:1]:
@@ -119,7 +127,11 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
             yield from (smallest(bench, finding) for finding in repeated.findings)
         else:
             yield Finding(
-                target.clause, trouble.outcome, case, trouble.text, (("said", trouble.text),),
+                target.clause,
+                trouble.outcome,
+                case,
+                trouble.text,
+                (("said", trouble.text),),
                 deviation=Deviation.STOPPED,
             )
 

@@ -97,9 +97,16 @@ class Flight:
     """
 
     def __init__(
-        self, bench: Bench, target: Target, operator: OperatorDesc, judges: Callable[[], BlockJudge], *,
-        slots: int, pool: ThreadPoolExecutor, threads: int,
-    ) -> None:  # fmt: skip
+        self,
+        bench: Bench,
+        target: Target,
+        operator: OperatorDesc,
+        judges: Callable[[], BlockJudge],
+        *,
+        slots: int,
+        pool: ThreadPoolExecutor,
+        threads: int,
+    ) -> None:
         self.target = target
         self.size = operator.output.element_count
         self._bench = bench

@@ -84,9 +84,7 @@ def sampled(subject: Subject, target: Target, start: int, count: int) -> Arrays:
 def singles_of(operator: OperatorDesc, target: Target) -> Arrays:
     """The element of each input that has only one, by name: an ordinary one."""
     known = dict(target.inputs)
-    return distinct.singles({
-        name: tensor.data_type for name, tensor in operator.inputs.items() if name not in known
-    })  # fmt: skip
+    return distinct.singles({name: tensor.data_type for name, tensor in operator.inputs.items() if name not in known})
 
 
 class SeveralJudge:

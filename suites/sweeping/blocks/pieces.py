@@ -74,7 +74,7 @@ def _judge_several(
             wrong = {name: array[judged.wrong] for name, array in pristine.items()}
             totals.blame_together(
                 types, wrong, got, lambda inputs: numbers_of(target, inputs), tensor.start, tensor.count
-            )  # fmt: skip
+            )
             kept.append(judged.wrong[got == poison] + start)
         kept.append(judged.poison + start)
         _count_classes(totals, pristine[first])
@@ -116,9 +116,8 @@ def _judge_one(
             totals.exact += stop - start
             continue
         pristine = (
-            memory.piece(tensor.first + start, stop - start) if tensor.values is None
-            else tensor.values[start:stop]
-        )  # fmt: skip
+            memory.piece(tensor.first + start, stop - start) if tensor.values is None else tensor.values[start:stop]
+        )
         altered += count_differences(x[start:stop], pristine, target.data_type)
         kept += _judge_piece(judge, pristine, output[start:stop], target, tensor, start, totals, poison)
     if tensor.values is None:
@@ -129,9 +128,15 @@ def _judge_one(
 
 
 def _judge_piece(
-    judge: BlockJudge, pristine: Array, output: Array, target: Target, tensor: Tensor, start: int, totals: Totals,
+    judge: BlockJudge,
+    pristine: Array,
+    output: Array,
+    target: Target,
+    tensor: Tensor,
+    start: int,
+    totals: Totals,
     poison: int,
-) -> list[Array]:  # fmt: skip
+) -> list[Array]:
     """Judge a piece that begins at ``start`` of its tensor; the places in the tensor that hold the poison."""
     judged = judge.judge(pristine, output, poison)
     _count(totals, judged)
@@ -144,9 +149,15 @@ def _judge_piece(
 
 
 def judge_pieces(
-    judge: BlockJudge, steps: Array, output: Array, target: Target, tensor: Tensor, start: int, totals: Totals,
+    judge: BlockJudge,
+    steps: Array,
+    output: Array,
+    target: Target,
+    tensor: Tensor,
+    start: int,
+    totals: Totals,
     poison: int,
-) -> list[Array]:  # fmt: skip
+) -> list[Array]:
     """Judge a part of a tensor's outputs, for consecutive patterns that nobody wrote down.
 
     Args:

@@ -67,9 +67,15 @@ class Station:
     """
 
     def __init__(
-        self, bench: Bench, *, lanes: int = 1, tensor_elements: int | None = None, compiled: bool = True,
-        timeout: float | None = None, streams: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        bench: Bench,
+        *,
+        lanes: int = 1,
+        tensor_elements: int | None = None,
+        compiled: bool = True,
+        timeout: float | None = None,
+        streams: dict[str, Any] | None = None,
+    ) -> None:
         self.bench = bench
         self.lanes = lanes
         self._wanted = tensor_elements
@@ -200,9 +206,16 @@ class Station:
         return True
 
     def _look_for_unwritten(
-        self, operator: OperatorDesc, memory: Lane, target: Target, tensor: Tensor, kept: Array, poison: int,
-        totals: Totals, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        operator: OperatorDesc,
+        memory: Lane,
+        target: Target,
+        tensor: Tensor,
+        kept: Array,
+        poison: int,
+        totals: Totals,
+        clock: Clock,
+    ) -> None:
         """Dispatch again with the poison's complement: an element that holds that now was never written."""
         bits = memory.elements(memory.output, tensor.count).view(target.output_type.bits_dtype)
         other = poison ^ ((1 << (8 * target.output_type.itemsize)) - 1)
@@ -276,9 +289,10 @@ class Station:
                 self._judges.clear()
             if target.inputs:
                 judge = SeveralJudge(
-                    self.bench.oracle(operator), singles_of(operator, target),
+                    self.bench.oracle(operator),
+                    singles_of(operator, target),
                     gauge_of(self.bench.tables, operator, strict=self.bench.strict),
-                )  # fmt: skip
+                )
             else:
                 judge = self._new_judge(operator, target)
             self._judges[key] = judge

@@ -60,9 +60,16 @@ class Streaming:
     """
 
     def __init__(
-        self, bench: Bench, ways: Ways, *, slots: int = 0, threads: int = 1, tensor_elements: int = 0,
-        least: int = 0, told: Callable[[str], None] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        bench: Bench,
+        ways: Ways,
+        *,
+        slots: int = 0,
+        threads: int = 1,
+        tensor_elements: int = 0,
+        least: int = 0,
+        told: Callable[[str], None] | None = None,
+    ) -> None:
         self._bench = bench
         self._ways = ways
         self._slots = slots or 2 + max(1, threads // 2)
@@ -142,9 +149,14 @@ class Streaming:
         operator = described(self._bench.tables, target, self._bench.level, size)
         self._pool = self._pool or ThreadPoolExecutor(self._threads)
         return Flight(
-            self._bench, target, operator, lambda: self._ways.judges(operator, target),
-            slots=self._slots, pool=self._pool, threads=self._threads,
-        )  # fmt: skip
+            self._bench,
+            target,
+            operator,
+            lambda: self._ways.judges(operator, target),
+            slots=self._slots,
+            pool=self._pool,
+            threads=self._threads,
+        )
 
     def _drop(self) -> None:
         flight, self._flight = self._flight, None
@@ -193,9 +205,10 @@ class Streaming:
         for block, totals, doubtful in zip(blocks, batch.totals, batch.doubtful, strict=True):
             found.append(self._ways.ordinary(target, block) if doubtful or batch.amiss else totals)
         once = [
-            number for number, (totals, now) in enumerate(zip(batch.totals, found, strict=True))
+            number
+            for number, (totals, now) in enumerate(zip(batch.totals, found, strict=True))
             if now.clean and not totals.clean
-        ]  # fmt: skip
+        ]
         if not once and not (batch.amiss and all(totals.clean for totals in found)):
             self._drop()  # what the device's memory holds by now is not what the next batch should begin with
             return found

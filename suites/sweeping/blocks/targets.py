@@ -231,8 +231,12 @@ class _Maker:
             low, high = edge_values.limits_as_float(data_type)
             yield [(np.float32(2.9), high), (low, np.float32(100.75))], self._clause("cast.integer", "cast.inexact")
             return
-        infinite = [(-_INFINITY, _INFINITY), (np.float32(0), _INFINITY), (-_INFINITY, np.float32(0)),
-                    (_INFINITY, -_INFINITY)]  # fmt: skip
+        infinite = [
+            (-_INFINITY, _INFINITY),
+            (np.float32(0), _INFINITY),
+            (-_INFINITY, np.float32(0)),
+            (_INFINITY, -_INFINITY),
+        ]
         yield infinite[: few and 3], self._clause("bounds.infinite", "values")
         tiny = np.finfo(data_type.numpy).smallest_subnormal
         subnormal = np.float32(tiny * data_type.numpy.type(3))
@@ -250,9 +254,7 @@ class _Maker:
             attribute = table.attribute(name)
             ties = name != table.lower and attribute is not None and attribute.cast == "documented"
             attributes = self.subject.between(-greatest, greatest)
-            yield Target(
-                table.operator, DataType.FLOAT16, attributes, clause, "bounds", FINITE_FLOAT16, name, ties
-            )  # fmt: skip
+            yield Target(table.operator, DataType.FLOAT16, attributes, clause, "bounds", FINITE_FLOAT16, name, ties)
 
 
 def subject_of(tables: Tables, target: Target, level: FeatureLevel) -> Subject:
@@ -310,10 +312,17 @@ def _of_several(subject: Subject, tables: Tables) -> Iterator[Target]:
     judged = (given for given in subject.attribute_sets() if _is_judged(subject, given, tables))
     for attributes in itertools.islice(judged, None if subject.profile.every_partner else _FEW_SETS):
         target = Target(
-            subject.table.operator, subject.data_type, attributes, subject.values_clause(attributes), "patterns", 0,
-            seed=subject.seed, signature=subject.signature, inputs=tuple(subject.inputs.items()),
+            subject.table.operator,
+            subject.data_type,
+            attributes,
+            subject.values_clause(attributes),
+            "patterns",
+            0,
+            seed=subject.seed,
+            signature=subject.signature,
+            inputs=tuple(subject.inputs.items()),
             output=subject.types[subject.table.output],
-        )  # fmt: skip
+        )
         if target.input_bits > _MOST_BITS:
             yield replace(target, kind="sample", size=subject.profile.sweep_samples)
         else:

@@ -118,8 +118,21 @@ class Totals:
 
     def add(self, other: Totals) -> None:
         """Add what other blocks of the same target came to."""
-        for name in ("blocks", "elements", "dispatches", "exact", "equal", "other", "wrong", "unwritten", "failing",
-                     "strays", "altered", "stopped", "unjudged"):  # fmt: skip
+        for name in (
+            "blocks",
+            "elements",
+            "dispatches",
+            "exact",
+            "equal",
+            "other",
+            "wrong",
+            "unwritten",
+            "failing",
+            "strays",
+            "altered",
+            "stopped",
+            "unjudged",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("exponents", "fractions", "classes", "wrong_classes", "seconds"):
             mine = getattr(self, name)
@@ -199,9 +212,14 @@ class Totals:
         )
 
     def blame_together(
-        self, types: Mapping[str, DataType], inputs: Mapping[str, Array], got: Array,
-        numbered: Callable[[dict[str, Array]], list[int]], start: int = 0, count: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        types: Mapping[str, DataType],
+        inputs: Mapping[str, Array],
+        got: Array,
+        numbered: Callable[[dict[str, Array]], list[int]],
+        start: int = 0,
+        count: int = 0,
+    ) -> None:
         """Count wrong elements of several inputs.
 
         Args:

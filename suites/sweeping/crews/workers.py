@@ -69,9 +69,15 @@ class Orders:
     def settings(self) -> Settings:
         """The same as a run's options."""
         return Settings.read(
-            backend=self.backend, options=self.options, results=self.results, feature_level=self.level or None,
-            strict=self.strict, extra_tables=self.extra_tables, isolation=self.isolation, timeout=self.timeout,
-        )  # fmt: skip
+            backend=self.backend,
+            options=self.options,
+            results=self.results,
+            feature_level=self.level or None,
+            strict=self.strict,
+            extra_tables=self.extra_tables,
+            isolation=self.isolation,
+            timeout=self.timeout,
+        )
 
 
 @dataclass(frozen=True)
@@ -130,9 +136,13 @@ class Worker:
             beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
             lanes = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
             self._station = Station(
-                self.bench, lanes=lanes, tensor_elements=self._orders.tensor_elements or None,
-                compiled=self._orders.compiled, timeout=self._orders.timeout, streams=self._streams,
-            )  # fmt: skip
+                self.bench,
+                lanes=lanes,
+                tensor_elements=self._orders.tensor_elements or None,
+                compiled=self._orders.compiled,
+                timeout=self._orders.timeout,
+                streams=self._streams,
+            )
         return self._station
 
     @property
@@ -154,9 +164,14 @@ class Worker:
             name: tuple(data_type.name for data_type in types) for name, types in (info.data_types or {}).items()
         }
         return Description(
-            describe_device(info), str(self.bench.level), claimed, self.independent, environment(),
-            "process" if self.bench.isolated else "none", 1 if self._streams is None else AT_ONCE,
-        )  # fmt: skip
+            describe_device(info),
+            str(self.bench.level),
+            claimed,
+            self.independent,
+            environment(),
+            "process" if self.bench.isolated else "none",
+            1 if self._streams is None else AT_ONCE,
+        )
 
     def prepare(self, targets: Sequence[Target]) -> None:
         """Make ready what takes a moment and is no judging: comparisons are compiled."""

@@ -16,9 +16,16 @@ Compute = Callable[..., str]
 
 # DXIL's numbers and LLVM's words.
 _FLOAT_OF_ONE = {
-    "exp": 21, "frc": 22, "log": 23, "sqrt": 24, "rsq": 25, "round_ne": 26, "round_ni": 27, "round_pi": 28,
+    "exp": 21,
+    "frc": 22,
+    "log": 23,
+    "sqrt": 24,
+    "rsq": 25,
+    "round_ne": 26,
+    "round_ni": 27,
+    "round_pi": 28,
     "round_z": 29,
-}  # fmt: skip
+}
 _FLOAT_OF_TWO = {"add": "fadd", "mul": "fmul", "div": "fdiv"}
 _FLOAT_EXTREMES = {"max": 35, "min": 36}
 _FLOAT_TESTS = {"eq": "oeq", "ge": "oge", "lt": "olt", "ne": "une"}
@@ -35,11 +42,36 @@ _TO_HALF, _FROM_HALF = 130, 131
 _WITH_CARRY = {"uaddc": 44, "usubb": 45}
 _PRODUCTS = {"imul": "sext", "umul": "zext"}
 
-COMPUTED = frozenset({
-    *_FLOAT_OF_ONE, *_FLOAT_OF_TWO, *_FLOAT_EXTREMES, *_FLOAT_TESTS, *_DOTS, *_INTEGER_OF_TWO, *_INTEGER_EXTREMES,
-    *_INTEGER_TESTS, *_BITS_OF_ONE, *_INTEGER_OF_THREE, *_TO_INTEGER, *_FROM_INTEGER, *_WITH_CARRY, *_PRODUCTS,
-    "mov", "movc", "swapc", "mad", "rcp", "ineg", "not", "bfi", "f32tof16", "f16tof32", "sincos", "udiv",
-})  # fmt: skip
+COMPUTED = frozenset(
+    {
+        *_FLOAT_OF_ONE,
+        *_FLOAT_OF_TWO,
+        *_FLOAT_EXTREMES,
+        *_FLOAT_TESTS,
+        *_DOTS,
+        *_INTEGER_OF_TWO,
+        *_INTEGER_EXTREMES,
+        *_INTEGER_TESTS,
+        *_BITS_OF_ONE,
+        *_INTEGER_OF_THREE,
+        *_TO_INTEGER,
+        *_FROM_INTEGER,
+        *_WITH_CARRY,
+        *_PRODUCTS,
+        "mov",
+        "movc",
+        "swapc",
+        "mad",
+        "rcp",
+        "ineg",
+        "not",
+        "bfi",
+        "f32tof16",
+        "f16tof32",
+        "sincos",
+        "udiv",
+    }
+)
 
 
 def compute(module: Module, one: Instruction) -> None:
@@ -217,6 +249,11 @@ def _swapped(module: Module, one: Instruction) -> None:
 
 
 _TWO_RESULTS: dict[str, Callable[[Module, Instruction], None]] = {
-    "sincos": _sine_and_cosine, "udiv": _quotient_and_remainder, "imul": _long_product, "umul": _long_product,
-    "uaddc": _with_carry, "usubb": _with_carry, "swapc": _swapped,
-}  # fmt: skip
+    "sincos": _sine_and_cosine,
+    "udiv": _quotient_and_remainder,
+    "imul": _long_product,
+    "umul": _long_product,
+    "uaddc": _with_carry,
+    "usubb": _with_carry,
+    "swapc": _swapped,
+}

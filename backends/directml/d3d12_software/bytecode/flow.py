@@ -8,10 +8,26 @@ from dmlcts.backends.directml.d3d12_software.bytecode.module import Module
 from dmlcts.backends.directml.d3d12_software.bytecode.tokens import Instruction
 from dmlcts.backends.directml.d3d12_software.shaders.errors import BadContainer
 
-FLOW = frozenset({
-    "if", "else", "endif", "loop", "endloop", "break", "breakc", "continue", "continuec", "switch", "case", "default",
-    "endswitch", "ret", "retc", "nop",
-})  # fmt: skip
+FLOW = frozenset(
+    {
+        "if",
+        "else",
+        "endif",
+        "loop",
+        "endloop",
+        "break",
+        "breakc",
+        "continue",
+        "continuec",
+        "switch",
+        "case",
+        "default",
+        "endswitch",
+        "ret",
+        "retc",
+        "nop",
+    }
+)
 
 
 @dataclass

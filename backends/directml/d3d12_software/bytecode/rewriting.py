@@ -146,9 +146,7 @@ def _load(module: Module, one: Instruction) -> None:
         return
     handle, kind = _handle(module, view, one.name.removeprefix("ld_")), "%dx.types.ResRet.i32"
     loaded = module.intrinsic(_LOAD, kind, "i32", handle, f"i32 {element}", f"i32 {offset}", "i8 15", "i32 4")
-    module.put(
-        target, {place: module.let(f"extractvalue {kind} {loaded}, {view.at(place)}") for place in target.mask}
-    )
+    module.put(target, {place: module.let(f"extractvalue {kind} {loaded}, {view.at(place)}") for place in target.mask})
 
 
 def _store(module: Module, one: Instruction) -> None:
@@ -201,11 +199,23 @@ def _sync(module: Module, one: Instruction) -> None:
 
 
 _OTHERS: dict[str, Callable[[Module, Instruction], None]] = {
-    "dcl_global_flags": _nothing, "dcl_input": _nothing, "dcl_constant_buffer": _constant_buffer,
-    "dcl_uav_typed": _typed_view, "dcl_uav_raw": _raw_view, "dcl_uav_structured": _structured_view,
-    "dcl_tgsm_raw": _shared, "dcl_tgsm_structured": _shared, "dcl_thread_group": _threads, "dcl_temps": _temporaries,
-    "ld_raw": _load, "ld_structured": _load, "store_raw": _store, "store_structured": _store,
-    "ld_uav_typed": _load_typed, "store_uav_typed": _store_typed, "sync": _sync,
-}  # fmt: skip
+    "dcl_global_flags": _nothing,
+    "dcl_input": _nothing,
+    "dcl_constant_buffer": _constant_buffer,
+    "dcl_uav_typed": _typed_view,
+    "dcl_uav_raw": _raw_view,
+    "dcl_uav_structured": _structured_view,
+    "dcl_tgsm_raw": _shared,
+    "dcl_tgsm_structured": _shared,
+    "dcl_thread_group": _threads,
+    "dcl_temps": _temporaries,
+    "ld_raw": _load,
+    "ld_structured": _load,
+    "store_raw": _store,
+    "store_structured": _store,
+    "ld_uav_typed": _load_typed,
+    "store_uav_typed": _store_typed,
+    "sync": _sync,
+}
 
 SUPPORTED = COMPUTED | FLOW | frozenset(_OTHERS)

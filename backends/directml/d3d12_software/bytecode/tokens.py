@@ -36,11 +36,25 @@ sync dadd dmax dmin dmul deq dge dlt dne dmov dmovc dtof ftod
 NAMES = tuple(_WRITTEN.split())  # the place is the opcode
 
 REGISTERS = {
-    0: "r", 4: "immediate", 8: "cb", 13: "null", 30: "u", 31: "g", 32: "vThreadID", 33: "vThreadGroupID",
-    34: "vThreadIDInGroup", 36: "vThreadIDInGroupFlattened",
-}  # fmt: skip
-_OTHER_REGISTERS = {1: "input registers (v#)", 2: "output registers (o#)", 3: "indexable registers (x#)",
-                    6: "samplers", 7: "resources (t#)", 9: "an immediate constant buffer (icb)"}  # fmt: skip
+    0: "r",
+    4: "immediate",
+    8: "cb",
+    13: "null",
+    30: "u",
+    31: "g",
+    32: "vThreadID",
+    33: "vThreadGroupID",
+    34: "vThreadIDInGroup",
+    36: "vThreadIDInGroupFlattened",
+}
+_OTHER_REGISTERS = {
+    1: "input registers (v#)",
+    2: "output registers (o#)",
+    3: "indexable registers (x#)",
+    6: "samplers",
+    7: "resources (t#)",
+    9: "an immediate constant buffer (icb)",
+}
 _COMPUTE = 5
 _CUSTOM_DATA, _IMMEDIATE_CONSTANTS = NAMES.index("customdata"), 3
 _FIXED, _RELATIVE, _FIXED_AND_RELATIVE = 0, 2, 3
@@ -136,9 +150,16 @@ class Instruction:
 
 # How many operands come before the words, of what has both; everything else has operands only.
 _OPERANDS_BEFORE_WORDS = {
-    "dcl_temps": 0, "dcl_global_flags": 0, "dcl_thread_group": 0, "dcl_indexable_temp": 0, "sync": 0,
-    "dcl_uav_typed": 1, "dcl_uav_structured": 1, "dcl_tgsm_raw": 1, "dcl_tgsm_structured": 1,
-}  # fmt: skip
+    "dcl_temps": 0,
+    "dcl_global_flags": 0,
+    "dcl_thread_group": 0,
+    "dcl_indexable_temp": 0,
+    "sync": 0,
+    "dcl_uav_typed": 1,
+    "dcl_uav_structured": 1,
+    "dcl_tgsm_raw": 1,
+    "dcl_tgsm_structured": 1,
+}
 
 
 def instructions(part: bytes) -> Iterator[Instruction]:

@@ -19,11 +19,40 @@ _FAST = re.compile(r"^(?P<word>fmul|fadd) (?:\w+ )*?(?:fast|contract) (?:\w+ )*?
 _COMPARE = re.compile(r"^fcmp (?P<condition>\w+) (?P<kind>\w+) (?P<operands>.*)$")
 # What means the same in LLVM and Direct3D once the flags are gone. The lines between the brackets of a switch
 # begin with a type, the last with the bracket.
-_KEPT = frozenset({
-    "add", "sub", "mul", "and", "or", "xor", "icmp", "select", "phi", "br", "switch", "ret", "trunc", "zext", "sext",
-    "bitcast", "extractvalue", "insertvalue", "alloca", "load", "store", "getelementptr", "fneg", "unreachable",
-    "i1", "i8", "i16", "i32", "i64", "]",
-})  # fmt: skip
+_KEPT = frozenset(
+    {
+        "add",
+        "sub",
+        "mul",
+        "and",
+        "or",
+        "xor",
+        "icmp",
+        "select",
+        "phi",
+        "br",
+        "switch",
+        "ret",
+        "trunc",
+        "zext",
+        "sext",
+        "bitcast",
+        "extractvalue",
+        "insertvalue",
+        "alloca",
+        "load",
+        "store",
+        "getelementptr",
+        "fneg",
+        "unreachable",
+        "i1",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "]",
+    }
+)
 _ARITHMETIC = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
 _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 _DIVISIONS = frozenset({"udiv", "sdiv", "urem", "srem"})

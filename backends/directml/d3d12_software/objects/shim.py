@@ -74,16 +74,18 @@ def compiled(cache: Path, *options: str) -> Path:
 
 
 def _compile(work: Path, target: Path, function: str, options: Sequence[str]) -> None:
-    run_compiler([
-        *_FLAGS,
-        *options,
-        f"-DFUNCTION={function}",
-        f"-Wl,-soname,{target.name}",
-        f"-Wl,--version-script={work / 'versions'}",
-        "-o",
-        str(target),
-        str(work / "shim.c"),
-    ])  # fmt: skip
+    run_compiler(
+        [
+            *_FLAGS,
+            *options,
+            f"-DFUNCTION={function}",
+            f"-Wl,-soname,{target.name}",
+            f"-Wl,--version-script={work / 'versions'}",
+            "-o",
+            str(target),
+            str(work / "shim.c"),
+        ]
+    )
 
 
 def load(path: Path) -> ctypes.CDLL:

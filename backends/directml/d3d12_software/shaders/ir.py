@@ -108,13 +108,15 @@ class Definitions:
             arguments = [f"%a{place}" for place in range(len(kinds))]
             value = build(body, *arguments)
             inner = ", ".join(f"{kind} {argument}" for kind, argument in zip(kinds, arguments, strict=True))
-            self._texts[name] = "\n".join((
-                f"define internal {result} @{name}({inner}) alwaysinline nounwind {{",
-                "entry:",
-                *body.lines,
-                f"  ret {result} {value}" if value is not None else "  ret void",
-                "}",
-            ))  # fmt: skip
+            self._texts[name] = "\n".join(
+                (
+                    f"define internal {result} @{name}({inner}) alwaysinline nounwind {{",
+                    "entry:",
+                    *body.lines,
+                    f"  ret {result} {value}" if value is not None else "  ret void",
+                    "}",
+                )
+            )
         return name
 
     def text(self) -> str:

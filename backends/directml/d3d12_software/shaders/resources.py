@@ -10,10 +10,22 @@ from dmlcts.backends.directml.d3d12_software.shaders.ir import split_arguments
 
 _SHAPES = {10: "typed", 11: "raw", 12: "structured"}
 _SHAPE_NAMES = {
-    1: "Texture1D", 2: "Texture2D", 3: "Texture2DMS", 4: "Texture3D", 5: "TextureCube", 6: "Texture1DArray",
-    7: "Texture2DArray", 8: "Texture2DMSArray", 9: "TextureCubeArray", 13: "CBuffer", 14: "Sampler", 15: "TBuffer",
-    16: "RTAccelerationStructure", 17: "FeedbackTexture2D", 18: "FeedbackTexture2DArray",
-}  # fmt: skip
+    1: "Texture1D",
+    2: "Texture2D",
+    3: "Texture2DMS",
+    4: "Texture3D",
+    5: "TextureCube",
+    6: "Texture1DArray",
+    7: "Texture2DArray",
+    8: "Texture2DMSArray",
+    9: "TextureCubeArray",
+    13: "CBuffer",
+    14: "Sampler",
+    15: "TBuffer",
+    16: "RTAccelerationStructure",
+    17: "FeedbackTexture2D",
+    18: "FeedbackTexture2DArray",
+}
 _COMPONENT_TAG, _STRIDE_TAG = 0, 1
 _THREADS_TAG = 4
 _NODE = re.compile(r"^!(\w[\w.$-]*|\d+) = (?:distinct )?!\{(.*)\}$")

@@ -23,9 +23,23 @@ from dmlcts.suites.selftest.mutants.permitted import descriptions
 from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.proof.probes import Probe, probes
 
-ONE_OF = ("DIVIDE", "MULTIPLY", "SUBTRACT", "MEAN", "MODULUS_TRUNCATE", "MODULUS_FLOOR", "BIT_SHIFT_LEFT",
-          "BIT_SHIFT_RIGHT", "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "MAX", "MIN", "ATAN_YX",
-          "DIFFERENCE_SQUARE")  # fmt: skip
+ONE_OF = (
+    "DIVIDE",
+    "MULTIPLY",
+    "SUBTRACT",
+    "MEAN",
+    "MODULUS_TRUNCATE",
+    "MODULUS_FLOOR",
+    "BIT_SHIFT_LEFT",
+    "BIT_SHIFT_RIGHT",
+    "LOGICAL_AND",
+    "LOGICAL_OR",
+    "LOGICAL_XOR",
+    "MAX",
+    "MIN",
+    "ATAN_YX",
+    "DIFFERENCE_SQUARE",
+)
 ONE_OR_MORE_OF = ("ADD", "ADD1", "BIT_AND", "BIT_OR", "BIT_XOR")
 TABLES = load_tables()
 TOGETHER = "test_all_in_one_region_where_one_input_may_be_aliased"
@@ -80,12 +94,15 @@ def test_where_the_page_says_one_of_it_may_be_refused(name: str) -> None:
     assert [said for said, _ in judge.ledger.behaviours.values()] == ["refused"]
 
 
-@pytest.mark.parametrize(("made", "said"), [
-    (Reference, "gives the same as out of place"),
-    (descriptions.AllInOneRegionIsAnArgument, "refused"),
-    (descriptions.AllInOneRegionRemovesTheDevice, "refused"),
-    (descriptions.AllInOneRegionOtherwise, "gives other values than out of place"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (Reference, "gives the same as out of place"),
+        (descriptions.AllInOneRegionIsAnArgument, "refused"),
+        (descriptions.AllInOneRegionRemovesTheDevice, "refused"),
+        (descriptions.AllInOneRegionOtherwise, "gives other values than out of place"),
+    ],
+)
 def test_what_happens_is_named(made: type[Reference], said: str) -> None:
     (judge,) = judged(made, "SUBTRACT", TOGETHER)
     assert not judge.ledger.findings
@@ -137,9 +154,13 @@ class RaisesTogether(descriptions.AllInOneRegionOtherwise):
         raise ZeroDivisionError
 
 
-@pytest.mark.parametrize(("made", "clause"), [
-    (StraysTogether, "tensor.output.bounds"), (RaisesTogether, "subtract.in-place.together"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "clause"),
+    [
+        (StraysTogether, "tensor.output.bounds"),
+        (RaisesTogether, "subtract.in-place.together"),
+    ],
+)
 def test_what_is_left_open_is_safe(made: type[Reference], clause: str) -> None:
     (judge,) = judged(made, "SUBTRACT", TOGETHER)
     assert {finding.clause for finding in judge.ledger.findings} == {clause}

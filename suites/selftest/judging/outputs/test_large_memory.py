@@ -33,10 +33,14 @@ STREAMS = {"seven values": Values.of(np.arange(-3.5, 3.5), DataType.FLOAT32), "b
 @pytest.mark.parametrize(
     "implementation, profile, seen",
     [
-        (Reference, QUICK, False), (WideByteOffsetsIn26Bits, QUICK, True), (WideByteOffsetsIn27Bits, QUICK, False),
-        (Reference, FULL, False), (WideByteOffsetsIn26Bits, FULL, True), (WideByteOffsetsIn27Bits, FULL, True),
+        (Reference, QUICK, False),
+        (WideByteOffsetsIn26Bits, QUICK, True),
+        (WideByteOffsetsIn27Bits, QUICK, False),
+        (Reference, FULL, False),
+        (WideByteOffsetsIn26Bits, FULL, True),
+        (WideByteOffsetsIn27Bits, FULL, True),
     ],
-)  # fmt: skip
+)
 def test_byte_offsets_of_27_bits_are_for_full(implementation: type[Reference], profile: Profile, seen: bool) -> None:
     subject = Subject.on(TABLES.operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, profile)
     judge = Judge(bench(implementation()), raising=False)
@@ -68,9 +72,17 @@ def test_every_element_of_an_output_judged_in_pieces_is_looked_at(place: int) ->
     assert judge_case(bench(Reference()), large).findings == ()
 
 
-@pytest.mark.parametrize("wrong", [
-    [0], [7], [PIECE], [2 * PIECE + 2], [3, PIECE + 4, 2 * PIECE], list(range(0, 2 * PIECE, 5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [0],
+        [7],
+        [PIECE],
+        [2 * PIECE + 2],
+        [3, PIECE + 4, 2 * PIECE],
+        list(range(0, 2 * PIECE, 5)),
+    ],
+)
 @pytest.mark.parametrize("values", [[0, 1, 2, 3, -1], [0.5, 0.25]])
 def test_every_wrong_element_among_those_that_repeat_is_found(wrong: list[int], values: list[float]) -> None:
     """Of those in the first periods, and of those far behind, where the like before them is right or wrong."""
@@ -99,13 +111,20 @@ def test_many_judgements_hold_the_dispatches_of_little_memory_alone(
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("sizes, strides", [
-    ([40], None), ([4, 10], [20, 2]), ([4, 10], [1, 4]), ([4, 10], [0, 1]), ([4, 10], [1, 0]),
-    ([BULK_PERIOD * 2 + 9], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sizes, strides",
+    [
+        ([40], None),
+        ([4, 10], [20, 2]),
+        ([4, 10], [1, 4]),
+        ([4, 10], [0, 1]),
+        ([4, 10], [1, 0]),
+        ([BULK_PERIOD * 2 + 9], None),
+    ],
+)
 def test_repeated_inputs_have_repeated_outputs(
     stream: str, sizes: Sequence[int], strides: Sequence[int] | None
-) -> None:  # fmt: skip
+) -> None:
     """Packed, padded, permuted, and broadcast, where the stream is not in the elements' order."""
     source, target = TensorDesc(DataType.FLOAT32, sizes, strides), TensorDesc(DataType.FLOAT32, sizes)
     attributes = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(2)}
@@ -117,9 +136,11 @@ def test_repeated_inputs_have_repeated_outputs(
 
 def test_repeated_inputs_are_looked_at_once_beside_a_tensor_of_one_element() -> None:
     tensors = {
-        "InputTensor": TensorDesc(DataType.INT8, (40,)), "ScaleTensor": TensorDesc(DataType.FLOAT32, (1,)),
-        "ZeroPointTensor": TensorDesc(DataType.INT8, (1,)), "OutputTensor": TensorDesc(DataType.FLOAT32, (40,)),
-    }  # fmt: skip
+        "InputTensor": TensorDesc(DataType.INT8, (40,)),
+        "ScaleTensor": TensorDesc(DataType.FLOAT32, (1,)),
+        "ZeroPointTensor": TensorDesc(DataType.INT8, (1,)),
+        "OutputTensor": TensorDesc(DataType.FLOAT32, (40,)),
+    }
     operator = OperatorDesc("ELEMENT_WISE_DEQUANTIZE_LINEAR", tensors, {})
     values = {"InputTensor": [1, 2, 3], "ScaleTensor": [0.5, 9.0], "ZeroPointTensor": [7]}
     one = Case(operator, Streams.of(values, operator), "dequantize-linear.formula")

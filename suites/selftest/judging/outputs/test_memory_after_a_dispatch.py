@@ -15,10 +15,23 @@ SMALL, LARGE = 64, 5 * _FEW_BYTES  # elements of FLOAT32, of which the latter ta
 GUARD = 1 << 17  # bytes, so that each side of the output alone is compared block by block
 
 
-@pytest.mark.parametrize("size", [
-    0, 1, 7, _FEW_BYTES - 1, _FEW_BYTES, _FEW_BYTES + 1, _FEW_BYTES + 2, _FEW_BYTES + 3, _FEW_BYTES + 4,
-    4 * _BLOCK, 4 * _BLOCK + 5, 8 * _BLOCK + 3,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "size",
+    [
+        0,
+        1,
+        7,
+        _FEW_BYTES - 1,
+        _FEW_BYTES,
+        _FEW_BYTES + 1,
+        _FEW_BYTES + 2,
+        _FEW_BYTES + 3,
+        _FEW_BYTES + 4,
+        4 * _BLOCK,
+        4 * _BLOCK + 5,
+        8 * _BLOCK + 3,
+    ],
+)
 def test_two_stretches_are_the_same_unless_a_byte_differs_anywhere(size: int) -> None:
     """At both ends, beside the ends of blocks, and in the last bytes that fill no word."""
     before = np.random.default_rng(5).integers(0, 256, size, np.uint8)

@@ -27,9 +27,12 @@ CLIPPED = (-100, -2, 0, 3, 100)
 
 
 def clip_or_max(
-    name: str, data_type: DataType = DataType.INT8, sizes: Sequence[int] = (5,), *strides: Sequence[int] | None,
+    name: str,
+    data_type: DataType = DataType.INT8,
+    sizes: Sequence[int] = (5,),
+    *strides: Sequence[int] | None,
     low: float = -2,
-) -> OperatorDesc:  # fmt: skip
+) -> OperatorDesc:
     """CLIP from ``low`` to 3, or MAX; the strides are the inputs', and the output's after them."""
     inputs = ("InputTensor",) if name == "CLIP" else ("ATensor", "BTensor")
     each = (*strides, *(None,) * 3)
@@ -69,14 +72,17 @@ class Complements(Masks):
         return Mask(np.full(-(-size // 8), -1, np.int64).view(np.uint64), ())
 
 
-@pytest.mark.parametrize("operator, streams, first, second", [
-    # 5 is the first of the marks that CLIP changes
-    (clip_or_max("CLIP"), [CLIPPED], [1, 1, -1, -4, -4], [5, 5, 5, 5, 5]),
-    # where it stood already (an output of -6 is expected) 7 has its turn
-    (clip_or_max("CLIP", low=-6), [CLIPPED], [5, 1, -1, -4, -4], [7, 5, 5, 5, 5]),
-    # MAX changes no value that both inputs hold: 1, or 2 where 1 is expected or stood already
-    (clip_or_max("MAX"), [(5, -2, 1, 0, 0), (4, -3, 0, -7, 0)], [-6, 1, -2, -1, -1], [1, 2, 2, 1, 1]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operator, streams, first, second",
+    [
+        # 5 is the first of the marks that CLIP changes
+        (clip_or_max("CLIP"), [CLIPPED], [1, 1, -1, -4, -4], [5, 5, 5, 5, 5]),
+        # where it stood already (an output of -6 is expected) 7 has its turn
+        (clip_or_max("CLIP", low=-6), [CLIPPED], [5, 1, -1, -4, -4], [7, 5, 5, 5, 5]),
+        # MAX changes no value that both inputs hold: 1, or 2 where 1 is expected or stood already
+        (clip_or_max("MAX"), [(5, -2, 1, 0, 0), (4, -3, 0, -7, 0)], [-6, 1, -2, -1, -1], [1, 2, 2, 1, 1]),
+    ],
+)
 def test_what_was_not_written_is_tried_again_over_what_no_input_becomes(
     operator: OperatorDesc, streams: list[Sequence[int]], first: list[int], second: list[int]
 ) -> None:
@@ -96,8 +102,14 @@ def test_every_mark_is_a_value_of_the_type(data_type: DataType) -> None:
     assert (1000 in found.tolist()) is (limits.max > 1000)
 
 
-@pytest.mark.parametrize("beyond, where", [(0, "0 bytes after the output's end"), (5, "5 bytes after the output's end"),
-                                           (-9, "1 bytes before the output's beginning")])  # fmt: skip
+@pytest.mark.parametrize(
+    "beyond, where",
+    [
+        (0, "0 bytes after the output's end"),
+        (5, "5 bytes after the output's end"),
+        (-9, "1 bytes before the output's beginning"),
+    ],
+)
 def test_a_stray_byte_is_told_from_the_nearer_end_of_the_output(beyond: int, where: str) -> None:
     class Straying(Reference):
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
@@ -155,19 +167,22 @@ class Asked:
 SEVEN, FIVE = (-3, -2, -1, 0, 1, 2, 5), (4, -4, 0, 1, 2)
 
 
-@pytest.mark.parametrize("operator, streams, count", [
-    (clip_or_max("CLIP", DataType.INT8, (40,)), [SEVEN], 7),
-    (clip_or_max("CLIP", DataType.INT8, (4, 10), (20, 2)), [SEVEN], 7),
-    (clip_or_max("CLIP", DataType.INT8, (1, 40), (0, 1)), [SEVEN], 7),  # of one place nothing is repeated
-    (clip_or_max("CLIP", DataType.INT8, (4, 10), (0, 1)), [SEVEN], 40),
-    (clip_or_max("CLIP", DataType.INT8, (2, 20), (0, 1)), [SEVEN], 40),
-    (clip_or_max("CLIP", DataType.INT8, (4, 10), (1, 0)), [SEVEN], 40),
-    (clip_or_max("CLIP", DataType.INT8, (15,)), [SEVEN], 7),
-    (clip_or_max("CLIP", DataType.INT8, (14,)), [SEVEN], 14),  # to repeat so few takes as long
-    (clip_or_max("MAX", DataType.INT8, (40,)), [SEVEN, SEVEN], 7),
-    (clip_or_max("MAX", DataType.INT8, (40,)), [SEVEN, FIVE], 40),
-    (clip_or_max("MAX", DataType.INT8, (4, 10), None, (0, 1)), [SEVEN, SEVEN], 40),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operator, streams, count",
+    [
+        (clip_or_max("CLIP", DataType.INT8, (40,)), [SEVEN], 7),
+        (clip_or_max("CLIP", DataType.INT8, (4, 10), (20, 2)), [SEVEN], 7),
+        (clip_or_max("CLIP", DataType.INT8, (1, 40), (0, 1)), [SEVEN], 7),  # of one place nothing is repeated
+        (clip_or_max("CLIP", DataType.INT8, (4, 10), (0, 1)), [SEVEN], 40),
+        (clip_or_max("CLIP", DataType.INT8, (2, 20), (0, 1)), [SEVEN], 40),
+        (clip_or_max("CLIP", DataType.INT8, (4, 10), (1, 0)), [SEVEN], 40),
+        (clip_or_max("CLIP", DataType.INT8, (15,)), [SEVEN], 7),
+        (clip_or_max("CLIP", DataType.INT8, (14,)), [SEVEN], 14),  # to repeat so few takes as long
+        (clip_or_max("MAX", DataType.INT8, (40,)), [SEVEN, SEVEN], 7),
+        (clip_or_max("MAX", DataType.INT8, (40,)), [SEVEN, FIVE], 40),
+        (clip_or_max("MAX", DataType.INT8, (4, 10), None, (0, 1)), [SEVEN, SEVEN], 40),
+    ],
+)
 def test_what_repeats_is_expected_once(operator: OperatorDesc, streams: list[Sequence[int]], count: int) -> None:
     one, asked = streamed(operator, *streams), Asked(operator)
     inputs = Arena.prepare(one).inputs

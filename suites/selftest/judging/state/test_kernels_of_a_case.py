@@ -113,9 +113,18 @@ def test_every_dispatch_of_the_cases_own_kernel_is_judged_and_those_of_a_neighbo
     assert (judgement.findings, judgement.elements, len(judgement.executions)) == ((), 15, 3)
 
 
-@pytest.mark.parametrize("at, told", [
-    (1, OTHER), (2, clip()), (3, None), (4, None), (5, clip()), (6, None), (7, clip()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "at, told",
+    [
+        (1, OTHER),
+        (2, clip()),
+        (3, None),
+        (4, None),
+        (5, clip()),
+        (6, None),
+        (7, clip()),
+    ],
+)
 def test_a_kernel_of_the_same_operator_is_told_where_company_spoils_it(at: int, told: OperatorDesc | None) -> None:
     """Those of other operators are judged by their own tests, and a neighbour's second dispatch by none."""
     found = judged(Device(spoils=(at,)), named(OTHER, clip(), threshold())).findings
@@ -127,8 +136,10 @@ def test_what_each_other_kernel_gave_is_said_for_the_element_that_is_wrong() -> 
     said = details(only(judged(Device(spoils=(7,)), named(OTHER, clip(), threshold()))))
     kernels = [words for label, words in said.items() if label.startswith("kernel ")]
     assert [words.rpartition(": ")[2] for words in kernels] == [
-        "gives 0 (0x00) for this element", "this one, which is wrong", "gives -2 (0xfe) for this element",
-    ]  # fmt: skip
+        "gives 0 (0x00) for this element",
+        "this one, which is wrong",
+        "gives -2 (0xfe) for this element",
+    ]
 
 
 def test_of_two_neighbours_that_are_wrong_the_first_is_told() -> None:
@@ -161,10 +172,15 @@ def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() ->
     assert (finding.case.expectation, finding.case.beside) == ("oracle", ())
 
 
-@pytest.mark.parametrize("expectation, told", [
-    ("after another", [3]), ("beside another", [1, 3]), ("dispatched again", [3]),
-    ("beside other tensors", [3, 6, 9, 12, 15, 24]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "expectation, told",
+    [
+        ("after another", [3]),
+        ("beside another", [1, 3]),
+        ("dispatched again", [3]),
+        ("beside other tensors", [3, 6, 9, 12, 15, 24]),
+    ],
+)
 def test_of_what_ran_before_a_living_neighbour_of_the_operator_is_judged_and_the_case_at_its_end(
     expectation: str, told: list[int]
 ) -> None:
@@ -230,9 +246,7 @@ class WrongAgain(WrongInPlace):
             Reference.dispatch(self, operator, memory, bindings)
 
 
-@pytest.mark.parametrize(
-    ("device", "clause"), [(WrongInPlace, "clip.in-place"), (WrongAgain, "execution.repeatable")]
-)
+@pytest.mark.parametrize(("device", "clause"), [(WrongInPlace, "clip.in-place"), (WrongAgain, "execution.repeatable")])
 def test_what_is_wrong_in_place_by_itself_is_not_told_as_a_matter_of_repetition(
     device: type[Reference], clause: str
 ) -> None:

@@ -105,12 +105,16 @@ def test_of_an_operator_with_several_variants_one_is_taken() -> None:
     assert [found.name for found in two_neighbours(BENCH, one)].count("ELEMENT_WISE_ROUND") == 1
 
 
-@pytest.mark.parametrize("present, takes", [
-    (("InputTensor", "ScaleTensor", "OutputTensor"), True),
-    (("InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"), True),
-    (("InputTensor", "OutputTensor"), False), (("InputTensor", "ZeroPointTensor", "OutputTensor"), False),
-    (("InputTensor", "ScaleTensor", "BTensor", "OutputTensor"), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "present, takes",
+    [
+        (("InputTensor", "ScaleTensor", "OutputTensor"), True),
+        (("InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"), True),
+        (("InputTensor", "OutputTensor"), False),
+        (("InputTensor", "ZeroPointTensor", "OutputTensor"), False),
+        (("InputTensor", "ScaleTensor", "BTensor", "OutputTensor"), False),
+    ],
+)
 def test_an_operator_takes_tensors_of_its_names_without_those_that_may_be_absent(
     present: tuple[str, ...], takes: bool
 ) -> None:

@@ -55,9 +55,12 @@ def test_nearly_the_same_tensors_differ_in_one_respect_each() -> None:
     spread, larger = TensorDesc(F32, (2, 3), (6, 2)), replace(packed, total_size_in_bytes=40)
     subject = Subject.of(TABLES.operator("CLIP"), clip(packed), LEVEL)
     assert on_nearly_the_same_tensors(subject, clip(packed)) == [
-        clip(spread, packed), clip(packed, spread), clip(TensorDesc(F32, (2, 3), (0, 1)), packed),
-        clip(larger), clip(TensorDesc(F32, (3, 2))),
-    ]  # fmt: skip
+        clip(spread, packed),
+        clip(packed, spread),
+        clip(TensorDesc(F32, (2, 3), (0, 1)), packed),
+        clip(larger),
+        clip(TensorDesc(F32, (3, 2))),
+    ]
 
 
 def test_of_strided_tensors_each_is_packed_once_and_sizes_keep_their_order() -> None:
@@ -87,8 +90,9 @@ def test_the_nearest_signatures_change_one_type_but_the_first_or_the_optional_te
     own = Signature.of(OperatorDesc(table.operator, tensors, {}), table)
     found = _nearest(table, own)
     assert [(dict(one.types)["U"], sorted(one.present)) for one in found] == [
-        (DataType.INT8, ["ZeroPointTensor"]), (DataType.UINT8, []),
-    ]  # fmt: skip
+        (DataType.INT8, ["ZeroPointTensor"]),
+        (DataType.UINT8, []),
+    ]
     assert {dict(one.types)["T"] for one in found} == {F32}
     logical = TABLES.operator("LOGICAL_EQUALS")
     tensors = {"ATensor": source, "BTensor": source, "OutputTensor": TensorDesc(DataType.UINT8, (2,))}
@@ -110,19 +114,30 @@ def test_nearly_alike_are_each_bound_a_scale_and_a_bias_changed_alone() -> None:
     changes = [(given["Min"], given["Max"], given["ScaleBias"]) for given in found]
     near = f32(6 + 6 * 2.0**-20)
     assert changes == [
-        (1, 6, None), (2, 40, None), (2, 6, ScaleBias(2, 0)), (2, 6, ScaleBias(1, 1)), (-2, 6, None), (2, near, None),
-        (2, 6, ScaleBias(2, -1)), (2, 6, ScaleBias(2 + 2.0**-19, 1)),
-    ]  # fmt: skip
+        (1, 6, None),
+        (2, 40, None),
+        (2, 6, ScaleBias(2, 0)),
+        (2, 6, ScaleBias(1, 1)),
+        (-2, 6, None),
+        (2, near, None),
+        (2, 6, ScaleBias(2, -1)),
+        (2, 6, ScaleBias(2 + 2.0**-19, 1)),
+    ]
     again = value_case(clip(TensorDesc(F32, (5,)), Min=f32(1), Max=f32(6)))
     assert len(_nearly_alike(one, table, again)) == len(changes) - 1, "the case itself is none"
 
 
 def test_a_whole_bound_has_a_neighbour_with_the_same_low_word() -> None:
     tensor = TensorDesc(DataType.UINT64, (5,))
-    operator = OperatorDesc("ELEMENT_WISE_CLIP1", {"InputTensor": tensor, "OutputTensor": tensor}, {
-        "MinMaxDataType": "UINT64", "ScaleBias": None,
-        **{name: ScalarUnion.of(DataType.UINT64, 1) for name in ("Min", "Max")},
-    })  # fmt: skip
+    operator = OperatorDesc(
+        "ELEMENT_WISE_CLIP1",
+        {"InputTensor": tensor, "OutputTensor": tensor},
+        {
+            "MinMaxDataType": "UINT64",
+            "ScaleBias": None,
+            **{name: ScalarUnion.of(DataType.UINT64, 1) for name in ("Min", "Max")},
+        },
+    )
     one = Case(operator, Values.of([1], DataType.UINT64), "clip1.formula")
     variants = _nearly_alike(bench(Reference()), TABLES.operator("CLIP1"), one)
     found = [variant.attributes["Max"] for variant in variants]
@@ -131,8 +146,9 @@ def test_a_whole_bound_has_a_neighbour_with_the_same_low_word() -> None:
 
 def test_a_single_bound_alone_changes_its_sign_and_its_last_bits() -> None:
     one, tensor = bench(Reference()), TensorDesc(F32, (5,))
-    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
-                             {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
+    threshold = OperatorDesc(
+        "ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None, "Min": f32(-2)}
+    )
     found = _nearly_alike(one, TABLES.operator("THRESHOLD"), value_case(threshold))
     bounds = [operator.attributes["Min"] for operator in found if operator.attributes["ScaleBias"] is None]
     assert bounds == [f32(2 + 2.0**-19)], "-2 is the case's own"
@@ -140,8 +156,9 @@ def test_a_single_bound_alone_changes_its_sign_and_its_last_bits() -> None:
 
 def test_of_a_single_bound_and_of_strided_tensors_none_are_changed_further() -> None:
     one, tensor = bench(Reference()), TensorDesc(F32, (5,))
-    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
-                             {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
+    threshold = OperatorDesc(
+        "ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None, "Min": f32(-2)}
+    )
     found = _nearly_alike(one, TABLES.operator("THRESHOLD"), value_case(threshold))
     scaled = [operator.attributes["ScaleBias"] for operator in found]
     assert [*filter(None, scaled)] == [ScaleBias(2, 0), ScaleBias(1, 1), ScaleBias(2, -1), ScaleBias(2 + 2.0**-19, 1)]
@@ -197,8 +214,11 @@ def test_a_kernel_that_is_not_made_by_itself_either_is_out(
 def test_a_neighbour_is_judged_by_its_strides_where_any_tensor_has_some() -> None:
     packed, strided = TensorDesc(F32, (5,)), TensorDesc(F32, (5,), (2,))
     one = bench(Reference())
-    for operator, clause in ((clip(packed), None), (clip(strided), "tensor.strides.padded"),
-                             (clip(packed, strided), "tensor.strides.output")):  # fmt: skip
+    for operator, clause in (
+        (clip(packed), None),
+        (clip(strided), "tensor.strides.padded"),
+        (clip(packed, strided), "tensor.strides.output"),
+    ):
         values = Streams.of({"InputTensor": [1]}, operator)
         assert own_case(one, value_case(), operator, values).layout_clause == clause
 

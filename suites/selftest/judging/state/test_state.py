@@ -45,8 +45,7 @@ def test_a_kernel_is_asked_again_in_thirteen_ways() -> None:
     assert first == values
     little = [-100, -2, 3, 3, 100]  # of five results the middle one alone differs
     rolled, middle = [100, *values[:-1]], [-100, 3, 0, -2, 100]
-    assert streams == [values, values[::-1], rolled, values[::-1], values, middle, values[::-1],
-                       *[values, little] * 3]  # fmt: skip
+    assert streams == [values, values[::-1], rolled, values[::-1], values, middle, values[::-1], *[values, little] * 3]
     assert set(judgement.clauses) == {"tensor.position", "clip.formula", *MEMORY_CLAUSES}
     assert (judgement.elements, len(judgement.executions)) == (65, 13)
     default, moved, in_place, back, output_first, *last = device.bindings[1:]
@@ -110,23 +109,30 @@ def test_neighbours_are_all_that_the_tensors_allow() -> None:
     one_number, one_factor = (f32(2), f32(40)), (ScaleBias(2, 0), ScaleBias(1, 1))
     other_sign = ScaleBias(2, -1)
     assert neighbours(clip()) == [
-        clip(Min=low, Max=high), clip(Min=low, Max=high, ScaleBias=double),
-        clip(Min=one_number[0], Max=high), clip(Min=low, Max=one_number[1]),
+        clip(Min=low, Max=high),
+        clip(Min=low, Max=high, ScaleBias=double),
+        clip(Min=one_number[0], Max=high),
+        clip(Min=low, Max=one_number[1]),
         *(clip(Min=low, Max=high, ScaleBias=one) for one in one_factor),
-        clip(Min=-low, Max=high), clip(Min=low, Max=high, ScaleBias=other_sign),
-        threshold(Min=f32(2)), threshold(Min=f32(2), ScaleBias=double),
-    ]  # fmt: skip
+        clip(Min=-low, Max=high),
+        clip(Min=low, Max=high, ScaleBias=other_sign),
+        threshold(Min=f32(2)),
+        threshold(Min=f32(2), ScaleBias=double),
+    ]
     low, high = f32(2), f32(6)
     modes = TABLES.operator("ROUND").attribute("RoundingMode").enumerators  # type: ignore[union-attr]
     clips = [clip(FLOAT, Min=low, Max=high), clip(FLOAT, Min=low, Max=high, ScaleBias=double)]
     thresholds = [threshold(FLOAT, Min=low), threshold(FLOAT, Min=low, ScaleBias=double)]
     rounds = [rounding(FLOAT, mode) for mode in (modes[-1], *modes[:-1])]
     found = neighbours(clip(FLOAT))
-    nearly = [clip(FLOAT, Min=f32(1), Max=high), clip(FLOAT, Min=low, Max=one_number[1]),
-              *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in one_factor),
-              clip(FLOAT, Min=-low, Max=high), clip(FLOAT, Min=low, Max=high * f32(1 + 2.0**-20)),
-              *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in (other_sign, ScaleBias(2 + 2.0**-19, 1))),
-              ]  # fmt: skip
+    nearly = [
+        clip(FLOAT, Min=f32(1), Max=high),
+        clip(FLOAT, Min=low, Max=one_number[1]),
+        *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in one_factor),
+        clip(FLOAT, Min=-low, Max=high),
+        clip(FLOAT, Min=low, Max=high * f32(1 + 2.0**-20)),
+        *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in (other_sign, ScaleBias(2 + 2.0**-19, 1))),
+    ]
     assert len(found) == 15
     assert sorted(map(repr, found)) == sorted(map(repr, [*clips, *nearly, *thresholds, *rounds]))
     assert len(neighbours(clip(tensor((5,), strides=(2,))))) == 4, "of strided tensors those that differ in all"

@@ -66,42 +66,47 @@ ROWS = {
         "RELU", "The activation is applied to the first operand.", lambda x, ab, given: np.clip(ab[0], 0, None)
     ),
     "ReluBeforeSum": Row(
-        "RELU", "The activation is applied to each operand before they are added.",
+        "RELU",
+        "The activation is applied to each operand before they are added.",
         lambda x, ab, given: np.clip(ab[0], 0, None) + np.clip(ab[1], 0, None),
     ),
     "ReluKeepsSmall": Row(
         "RELU", "Sums from -1 to 0 are kept.", lambda x, ab, given: np.where((x < 0) & (x > -1), x, np.clip(x, 0, None))
     ),
     "LeakyOnPositive": Row(
-        "LEAKY_RELU", "Alpha multiplies what is positive.",
+        "LEAKY_RELU",
+        "Alpha multiplies what is positive.",
         lambda x, ab, given: np.where(x < 0, x, given["alpha"] * x),
     ),
     "LeakyByDefault": Row(
-        "LEAKY_RELU", "Alpha is 0.01, whatever is given.",
+        "LEAKY_RELU",
+        "Alpha is 0.01, whatever is given.",
         lambda x, ab, given: plainly("LEAKY_RELU", x, given, alpha=0.01),
     ),
     "LeakyOfMagnitude": Row(
-        "LEAKY_RELU", "The sign of what is negative is lost.",
+        "LEAKY_RELU",
+        "The sign of what is negative is lost.",
         lambda x, ab, given: np.where(x < 0, np.abs(given["alpha"] * x), x),
     ),
     "ThresholdIncluded": Row(
         "THRESHOLDED_RELU", "What is Alpha is kept.", lambda x, ab, given: np.where(x >= given["alpha"], x, 0)
     ),
     "ThresholdByDefault": Row(
-        "THRESHOLDED_RELU", "Alpha is 1, whatever is given.",
+        "THRESHOLDED_RELU",
+        "Alpha is 1, whatever is given.",
         lambda x, ab, given: plainly("THRESHOLDED_RELU", x, given, alpha=1),
     ),
     "ThresholdGivesAlpha": Row(
-        "THRESHOLDED_RELU", "What is not above Alpha becomes Alpha.",
+        "THRESHOLDED_RELU",
+        "What is not above Alpha becomes Alpha.",
         lambda x, ab, given: np.where(x > given["alpha"], x, given["alpha"]),
     ),
     "ThresholdOfSecond": Row(
-        "THRESHOLDED_RELU", "The second operand is compared with Alpha.",
+        "THRESHOLDED_RELU",
+        "The second operand is compared with Alpha.",
         lambda x, ab, given: np.where(ab[1] > given["alpha"], x, 0),
     ),
-    "LinearWithoutBeta": Row(
-        "LINEAR", "Beta is not added.", lambda x, ab, given: given["alpha"] * x
-    ),
+    "LinearWithoutBeta": Row("LINEAR", "Beta is not added.", lambda x, ab, given: given["alpha"] * x),
     "LinearSwapped": Row(
         "LINEAR", "Alpha and Beta are taken for each other.", lambda x, ab, given: given["beta"] * x + given["alpha"]
     ),
@@ -109,47 +114,58 @@ ROWS = {
         "LINEAR", "Beta is added before the product.", lambda x, ab, given: given["alpha"] * (x + given["beta"])
     ),
     "LinearOfEach": Row(
-        "LINEAR", "Each operand goes through the activation, and then they are added.",
+        "LINEAR",
+        "Each operand goes through the activation, and then they are added.",
         lambda x, ab, given: sum(given["alpha"] * one + given["beta"] for one in ab),
     ),
     "HardSigmoidWithoutTop": Row(
-        "HARD_SIGMOID", "Results are not kept below 1.",
+        "HARD_SIGMOID",
+        "Results are not kept below 1.",
         lambda x, ab, given: np.clip(given["alpha"] * x + given["beta"], 0, None),
     ),
     "HardSigmoidWithoutBottom": Row(
-        "HARD_SIGMOID", "Results are not kept above 0.",
+        "HARD_SIGMOID",
+        "Results are not kept above 0.",
         lambda x, ab, given: np.clip(given["alpha"] * x + given["beta"], None, 1),
     ),
     "HardSigmoidToMinusOne": Row(
-        "HARD_SIGMOID", "Results are kept above -1.",
+        "HARD_SIGMOID",
+        "Results are kept above -1.",
         lambda x, ab, given: np.clip(given["alpha"] * x + given["beta"], -1, 1),
     ),
     "HardSigmoidByDefault": Row(
-        "HARD_SIGMOID", "Alpha is 0.2 and Beta 0.5, whatever is given.",
+        "HARD_SIGMOID",
+        "Alpha is 0.2 and Beta 0.5, whatever is given.",
         lambda x, ab, given: plainly("HARD_SIGMOID", x, given, alpha=0.2, beta=0.5),
     ),
     "IdentityIsRelu": Row("IDENTITY", "What is negative is lost.", lambda x, ab, given: np.clip(x, 0, None)),
     "ShrinkOneWay": Row(
-        "SHRINK", "Bias is taken away on both sides.",
+        "SHRINK",
+        "Bias is taken away on both sides.",
         lambda x, ab, given: np.where(np.abs(x) > given["threshold"], x - given["bias"], 0),
     ),
     "ShrinkKeeps": Row(
-        "SHRINK", "What is within the threshold is kept.",
+        "SHRINK",
+        "What is within the threshold is kept.",
         lambda x, ab, given: np.where(np.abs(x) > given["threshold"], plainly("SHRINK", x, given), x),
     ),
     "ShrinkIncludesThreshold": Row(
-        "SHRINK", "What is on the threshold is moved.",
-        lambda x, ab, given: np.where(np.abs(x) == given["threshold"], x - np.sign(x) * given["bias"],
-                                      plainly("SHRINK", x, given)),
+        "SHRINK",
+        "What is on the threshold is moved.",
+        lambda x, ab, given: np.where(
+            np.abs(x) == given["threshold"], x - np.sign(x) * given["bias"], plainly("SHRINK", x, given)
+        ),
     ),
     "ShrinkSwapped": Row(
-        "SHRINK", "Bias and Threshold are taken for each other.",
+        "SHRINK",
+        "Bias and Threshold are taken for each other.",
         lambda x, ab, given: plainly("SHRINK", x, {}, bias=given["threshold"], threshold=given["bias"]),
     ),
     "SigmoidOfNegative": Row("SIGMOID", "The sign of the exponent is lost.", lambda x, ab, given: 1 / (1 + np.exp(x))),
     "TanhIsSigmoid": Row("TANH", "It is the sigmoid.", lambda x, ab, given: plainly("SIGMOID", x, given)),
     "ScaledTanhSwapped": Row(
-        "SCALED_TANH", "Alpha and Beta are taken for each other.",
+        "SCALED_TANH",
+        "Alpha and Beta are taken for each other.",
         lambda x, ab, given: plainly("SCALED_TANH", x, {}, alpha=given["beta"], beta=given["alpha"]),
     ),
     "EluWithoutOne": Row(
@@ -163,19 +179,21 @@ ROWS = {
         "SCALED_ELU", "Gamma is not looked at.", lambda x, ab, given: plainly("SCALED_ELU", x, given, gamma=1)
     ),
     "SoftplusByDefault": Row(
-        "SOFTPLUS", "Steepness is 1, whatever is given.",
+        "SOFTPLUS",
+        "Steepness is 1, whatever is given.",
         lambda x, ab, given: plainly("SOFTPLUS", x, given, steepness=1),
     ),
     "SoftplusIsRelu": Row("SOFTPLUS", "It is RELU.", lambda x, ab, given: np.clip(x, 0, None)),
     "ParametricSoftplusDivides": Row(
-        "PARAMETRIC_SOFTPLUS", "It is divided by Beta, as SOFTPLUS.",
+        "PARAMETRIC_SOFTPLUS",
+        "It is divided by Beta, as SOFTPLUS.",
         lambda x, ab, given: plainly("PARAMETRIC_SOFTPLUS", x, given) / given["beta"],
     ),
     "SoftsignOfMagnitude": Row(
         "SOFTSIGN", "The sign is lost.", lambda x, ab, given: np.abs(plainly("SOFTSIGN", x, given))
     ),
     "GeluIsRelu": Row("GELU", "It is RELU.", lambda x, ab, given: np.clip(x, 0, None)),
-}  # fmt: skip
+}
 
 BY_PLACE = {  # wrong by where an element stands, not by its value
     "ReluOfWholeVectors": Row(
@@ -196,12 +214,19 @@ BY_PLACE = {  # wrong by where an element stands, not by its value
 
 def _made() -> dict[str, type[Reference]]:
     return {
-        name: type(name, (_WrongActivation,), {
-            "__doc__": row.said, "__module__": __name__, "activation": row.activation, "wrong": staticmethod(row.wrong),
-            "clause": f"add1.activation.{row.activation.lower().replace('_', '-')}",
-        })
+        name: type(
+            name,
+            (_WrongActivation,),
+            {
+                "__doc__": row.said,
+                "__module__": __name__,
+                "activation": row.activation,
+                "wrong": staticmethod(row.wrong),
+                "clause": f"add1.activation.{row.activation.lower().replace('_', '-')}",
+            },
+        )
         for name, row in (ROWS | BY_PLACE).items()
-    }  # fmt: skip
+    }
 
 
 globals().update(_made())

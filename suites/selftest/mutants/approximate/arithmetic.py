@@ -35,9 +35,7 @@ def inverse_root(x: Array) -> Array:
 
 ROWS = {
     "AddTwoOff": Row("ADD", "Sums are two numbers further from zero.", lambda y, a, b: off(y, 2), "accuracy", "float"),
-    "AddInFloat16": Row(
-        "ADD", "FLOAT32 is added in FLOAT16.", through(np.float16, np.add), "accuracy", "float32"
-    ),
+    "AddInFloat16": Row("ADD", "FLOAT32 is added in FLOAT16.", through(np.float16, np.add), "accuracy", "float32"),
     "AddFlushesFloat16": Row(
         "ADD", "Subnormal FLOAT16 sums are zero.", lambda y, a, b: without_subnormals(y), "accuracy", "float16"
     ),
@@ -47,33 +45,46 @@ ROWS = {
     "SubtractTwoOff": Row(
         "SUBTRACT", "Differences are two numbers off.", lambda y, a, b: off(y, 2), "accuracy", "float"
     ),
-    "MultiplyTwoOff": Row(
-        "MULTIPLY", "Products are two numbers off.", lambda y, a, b: off(y, 2), "accuracy", "float"
-    ),
+    "MultiplyTwoOff": Row("MULTIPLY", "Products are two numbers off.", lambda y, a, b: off(y, 2), "accuracy", "float"),
     "MultiplyLosesNan": Row(
-        "MULTIPLY", "Infinity times zero is zero.", lambda y, a, b: np.where(np.isnan(y) & ~np.isnan(a) & ~np.isnan(b),
-                                                                           y.dtype.type(0), y), "accuracy", "float"
+        "MULTIPLY",
+        "Infinity times zero is zero.",
+        lambda y, a, b: np.where(np.isnan(y) & ~np.isnan(a) & ~np.isnan(b), y.dtype.type(0), y),
+        "accuracy",
+        "float",
     ),
     "DivideByRoughReciprocal": Row(
-        "DIVIDE", "FLOAT32 is multiplied by a reciprocal of twelve bits.",
-        lambda y, a, b: np.where(np.isfinite(y) & (y != 0), a * inverse(b), y), "accuracy", "float32",
+        "DIVIDE",
+        "FLOAT32 is multiplied by a reciprocal of twelve bits.",
+        lambda y, a, b: np.where(np.isfinite(y) & (y != 0), a * inverse(b), y),
+        "accuracy",
+        "float32",
     ),
     "DivideFourOff": Row("DIVIDE", "Quotients are four numbers off.", lambda y, a, b: off(y, 4), "accuracy", "float"),
     "DivideByZeroIsLargest": Row(
-        "DIVIDE", "A division by zero gives the largest finite number.",
-        lambda y, a, b: np.where(np.isinf(y) & (b == 0), np.copysign(np.finfo(y.dtype).max, y), y), "accuracy", "float",
+        "DIVIDE",
+        "A division by zero gives the largest finite number.",
+        lambda y, a, b: np.where(np.isinf(y) & (b == 0), np.copysign(np.finfo(y.dtype).max, y), y),
+        "accuracy",
+        "float",
     ),
     "MeanHalvesOne": Row(
         "MEAN", "Only the second operand is halved.", lambda y, a, b: a + b * y.dtype.type(0.5), "accuracy", "float"
     ),
     "MeanThreeOff": Row("MEAN", "Means are three numbers off.", lambda y, a, b: off(y, 3), "accuracy", "float"),
     "DifferenceSquareExpanded": Row(
-        "DIFFERENCE_SQUARE", "It is computed as a * a - 2 * a * b + b * b.",
-        lambda y, a, b: a * a - y.dtype.type(2) * a * b + b * b, "accuracy", "float32",
+        "DIFFERENCE_SQUARE",
+        "It is computed as a * a - 2 * a * b + b * b.",
+        lambda y, a, b: a * a - y.dtype.type(2) * a * b + b * b,
+        "accuracy",
+        "float32",
     ),
     "ModulusTruncateNearest": Row(
-        "MODULUS_TRUNCATE", "The remainder of the nearest quotient is taken.",
-        lambda y, a, b: np.where(np.isfinite(y), a - b * np.rint(a / b), y), "accuracy", "float32",
+        "MODULUS_TRUNCATE",
+        "The remainder of the nearest quotient is taken.",
+        lambda y, a, b: np.where(np.isfinite(y), a - b * np.rint(a / b), y),
+        "accuracy",
+        "float32",
     ),
     "ModulusFloorTruncates": Row(
         "MODULUS_FLOOR", "The result has the sign of the dividend.", lambda y, a, b: np.fmod(a, b), "accuracy", "float"
@@ -82,21 +93,29 @@ ROWS = {
     "Add1SubtractsSecond": Row("ADD1", "The second operand is subtracted.", lambda y, a, b: a - b, "accuracy"),
     "SqrtTenOff": Row("SQRT", "Roots are ten numbers off.", lambda y, x: off(y, 10), "accuracy"),
     "SqrtByInverse": Row(
-        "SQRT", "The root is x times an inverse root of one Newton step.",
-        lambda y, x: np.where(np.isfinite(y) & (y != 0), x * inverse_root(x), y), "accuracy", "float32",
+        "SQRT",
+        "The root is x times an inverse root of one Newton step.",
+        lambda y, x: np.where(np.isfinite(y) & (y != 0), x * inverse_root(x), y),
+        "accuracy",
+        "float32",
     ),
     "SqrtOfMagnitude": Row("SQRT", "Negative numbers have a root.", lambda y, x: np.sqrt(np.abs(x)), "accuracy"),
     "RecipToTwelveBits": Row(
-        "RECIP", "The reciprocal has twelve bits.",
-        lambda y, x: np.where(np.isfinite(y) & (y != 0), inverse(x), y), "accuracy", "float32",
+        "RECIP",
+        "The reciprocal has twelve bits.",
+        lambda y, x: np.where(np.isfinite(y) & (y != 0), inverse(x), y),
+        "accuracy",
+        "float32",
     ),
     "RecipFlushesFloat16": Row(
         "RECIP", "Subnormal FLOAT16 reciprocals are zero.", lambda y, x: without_subnormals(y), "accuracy", "float16"
     ),
     "RecipOfZeroIsLargest": Row(
-        "RECIP", "The reciprocal of zero is the largest finite number.",
-        lambda y, x: np.where(x == 0, np.copysign(np.finfo(y.dtype).max, y), y), "accuracy",
+        "RECIP",
+        "The reciprocal of zero is the largest finite number.",
+        lambda y, x: np.where(x == 0, np.copysign(np.finfo(y.dtype).max, y), y),
+        "accuracy",
     ),
-}  # fmt: skip
+}
 
 globals().update(made(__name__, ROWS))

@@ -74,18 +74,22 @@ ROWS = {
     "LogOneTermShort": row("LOG", "The series is two terms short.", short_log, "float32"),
     "LogToTheBaseTwo": row("LOG", "It is the logarithm to the base 2.", lambda y, x: finite(y, np.log2(x))),
     "LogOfZeroIsLeast": row(
-        "LOG", "The logarithm of zero is the least finite number.",
+        "LOG",
+        "The logarithm of zero is the least finite number.",
         lambda y, x: np.where(x == 0, np.finfo(y.dtype).min, y),
     ),
     "LogOfMagnitude": Row(
-        "LOG", "The sign of the operand is dropped, so that a negative number has a logarithm.",
-        lambda y, x: np.where(np.isnan(y) & (x < 0), np.log(np.abs(x)), y), "negative",
+        "LOG",
+        "The sign of the operand is dropped, so that a negative number has a logarithm.",
+        lambda y, x: np.where(np.isnan(y) & (x < 0), np.log(np.abs(x)), y),
+        "negative",
     ),
     "SinWithoutReduction": row(
         "SIN", "The series is taken without range reduction.", lambda y, x: finite(y, polynomial(x, unreduced(True)))
     ),
     "SinWithAShortPi": row(
-        "SIN", "The argument is reduced by pi as FLOAT16 has it.",
+        "SIN",
+        "The argument is reduced by pi as FLOAT16 has it.",
         lambda y, x: finite(y, np.sin(np.fmod(x.astype(np.float64), 2 * _HALF_TURN))),
     ),
     "SinALittleOff": row("SIN", "Sines are 0.0009 too great.", lambda y, x: finite(y, y + 0.0009), "float32"),
@@ -103,12 +107,14 @@ ROWS = {
         "ASIN", "The series is cut after x^3.", lambda y, x: finite(y, x + x.astype(np.float64) ** 3 / 6)
     ),
     "AcosCutShort": row(
-        "ACOS", "The series is cut after x^3.",
+        "ACOS",
+        "The series is cut after x^3.",
         lambda y, x: finite(y, math.pi / 2 - x.astype(np.float64) - x.astype(np.float64) ** 3 / 6),
     ),
     "AcosOffByLittle": row("ACOS", "Results are 0.005 too great.", lambda y, x: finite(y, y + 0.005)),
     "AtanWithoutReduction": row(
-        "ATAN", "The series is taken beyond 1.",
+        "ATAN",
+        "The series is taken beyond 1.",
         lambda y, x: finite(y, polynomial(x, [0, 1, 0, -1 / 3, 0, 1 / 5, 0, -1 / 7])),
     ),
     "AtanOfInfinity": row("ATAN", "Infinities give NaN.", lost),
@@ -117,7 +123,8 @@ ROWS = {
     ),
     "AtanYxReversed": row("ATAN_YX", "The operands are taken the other way.", lambda y, a, b: np.arctan2(b, a)),
     "SinhCutShort": row(
-        "SINH", "The series is cut after x^5.",
+        "SINH",
+        "The series is cut after x^5.",
         lambda y, x: finite(y, polynomial(x, [0, 1, 0, 1 / 6, 0, 1 / 120])),
     ),
     "SinhOverflowsEarly": row(
@@ -128,7 +135,8 @@ ROWS = {
     ),
     "CoshKeepsTheSign": row("COSH", "It is odd.", lambda y, x: np.copysign(y, x)),
     "TanhOverflows": row(
-        "TANH", "Powers of e overflow to NaN.",
+        "TANH",
+        "Powers of e overflow to NaN.",
         lambda y, x: (np.exp(2 * x) - 1) / (np.exp(2 * x) + 1),
     ),
     "TanhCutShort": row(
@@ -136,11 +144,13 @@ ROWS = {
     ),
     "AsinhLosesTheSign": row("ASINH", "It is even.", lambda y, x: np.abs(y)),
     "AsinhForLargeOnes": row(
-        "ASINH", "It is ln(2 x), good for large elements alone.",
+        "ASINH",
+        "It is ln(2 x), good for large elements alone.",
         lambda y, x: finite(y, np.copysign(np.log(2 * np.abs(x.astype(np.float64)) + 1e-30), x)),
     ),
     "AcoshForLargeOnes": row(
-        "ACOSH", "It is ln(2 x), good for large elements alone.",
+        "ACOSH",
+        "It is ln(2 x), good for large elements alone.",
         lambda y, x: finite(y, np.log(2 * x.astype(np.float64))),
     ),
     "AcoshOfInfinity": row("ACOSH", "Infinities give NaN.", lost),
@@ -149,7 +159,8 @@ ROWS = {
     ),
     "AtanhTwice": row("ATANH", "The half is forgotten.", lambda y, x: y * 2),
     "ErfCutShort": row(
-        "ERF", "The series is cut after x^3.",
+        "ERF",
+        "The series is cut after x^3.",
         lambda y, x: finite(y, 2 / math.sqrt(math.pi) * (x - x.astype(np.float64) ** 3 / 3)),
     ),
     "ErfIsTheComplement": row("ERF", "It is the complement.", lambda y, x: 1 - y),
@@ -158,16 +169,18 @@ ROWS = {
         "CONSTANT_POW", "The base's sign is lost.", lambda y, x: np.where(np.isnan(y), y, np.abs(y))
     ),
     "ConstantPowOfNegatives": row(
-        "CONSTANT_POW", "A negative base and a fractional exponent give a number.",
+        "CONSTANT_POW",
+        "A negative base and a fractional exponent give a number.",
         lambda y, x: np.where(np.isnan(y) & ~np.isnan(x), np.sqrt(np.abs(x)), y),
     ),
     "ConstantPowMinusTwoSigned": row(
-        "CONSTANT_POW", "The power -2 of negative numbers is negative.",
+        "CONSTANT_POW",
+        "The power -2 of negative numbers is negative.",
         lambda y, x: np.where((x < -1.5) & (np.abs(y * x * x - 1) < 0.01), -y, y),
     ),
     "ConstantPowOffByPercent": row(
         "CONSTANT_POW", "Powers are one percent too great.", lambda y, x: finite(y, y * 1.01), "float32"
     ),
-}  # fmt: skip
+}
 
 globals().update(made(__name__, ROWS))

@@ -70,20 +70,32 @@ def units_of_negative_exponents(y: Array, x: Array, exponent: Array, unit: int, 
 
 ROWS = {
     "PowOfOneNegativelyIsZero": Row(
-        "POW", "1 to a negative exponent is 0.", lambda y, x, e: units_of_negative_exponents(y, x, e, 1, 0), "units",
+        "POW",
+        "1 to a negative exponent is 0.",
+        lambda y, x, e: units_of_negative_exponents(y, x, e, 1, 0),
+        "units",
         "integer",
     ),
     "PowOfMinusOneNegativelyIsOne": Row(
-        "POW", "-1 to a negative exponent is 1.", lambda y, x, e: units_of_negative_exponents(y, x, e, -1, 1), "exact",
+        "POW",
+        "-1 to a negative exponent is 1.",
+        lambda y, x, e: units_of_negative_exponents(y, x, e, -1, 1),
+        "exact",
         "integer",
     ),
     "PowOfTheOtherSign": Row(
-        "POW", "Of great exponents a twentieth of the power comes, with the other sign.", of_the_other_sign, "accuracy",
+        "POW",
+        "Of great exponents a twentieth of the power comes, with the other sign.",
+        of_the_other_sign,
+        "accuracy",
         "float",
     ),
     "ConstantPowOfTheOtherSign": Row(
-        "CONSTANT_POW", "Of great exponents a twentieth of the power comes, with the other sign.",
-        of_the_other_sign, "accuracy", bounds=True,
+        "CONSTANT_POW",
+        "Of great exponents a twentieth of the power comes, with the other sign.",
+        of_the_other_sign,
+        "accuracy",
+        bounds=True,
     ),
     "PowOfIntegersThroughLogarithms": Row(
         "POW", "Integers are raised in FLOAT32 and truncated.", through_logarithms, "exact"

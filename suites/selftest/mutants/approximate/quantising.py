@@ -51,8 +51,9 @@ def rough(given: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZE_LINEAR by a reciprocal of twelve bits."""
     inverse = (1 / given["ScaleTensor"].astype(np.float32)).astype(np.float32)
     short = (inverse.view(np.uint32) & np.uint32(0xFFFFF000)).view(np.float32)
-    return quantised(given["InputTensor"].astype(np.float32) * short,
-                     {**given, "ScaleTensor": np.ones(1, np.float32)}, dtype)  # fmt: skip
+    return quantised(
+        given["InputTensor"].astype(np.float32) * short, {**given, "ScaleTensor": np.ones(1, np.float32)}, dtype
+    )
 
 
 def narrow_difference(given: Given, dtype: np.dtype[Any]) -> Array:
@@ -107,51 +108,64 @@ def half_of_each(given: Given, dtype: np.dtype[Any]) -> Array:
 
 _ROWS: dict[str, tuple[str, str, Computed]] = {
     "QuantizeTruncates": (
-        "QUANTIZE_LINEAR", "Quotients are truncated.", lambda given, dtype: ratio(given, dtype, np.trunc)
+        "QUANTIZE_LINEAR",
+        "Quotients are truncated.",
+        lambda given, dtype: ratio(given, dtype, np.trunc),
     ),
     "QuantizeHalvesDown": (
-        "QUANTIZE_LINEAR", "Halves are rounded toward zero.",
+        "QUANTIZE_LINEAR",
+        "Halves are rounded toward zero.",
         lambda given, dtype: ratio(given, dtype, lambda q: np.sign(q) * np.ceil(np.abs(q) - np.float32(0.5))),
     ),
     "QuantizeWithoutZeroPoint": (
-        "QUANTIZE_LINEAR", "The zero point is ignored.",
+        "QUANTIZE_LINEAR",
+        "The zero point is ignored.",
         lambda given, dtype: ratio(without(given, "ZeroPointTensor"), dtype, np.rint),
     ),
     "QuantizeWraps": ("QUANTIZE_LINEAR", "Results wrap instead of being kept within the type.", wrapped),
     "QuantizeByRoughReciprocal": ("QUANTIZE_LINEAR", "It multiplies with a reciprocal of twelve bits.", rough),
     "QuantizeKeepsWithinSigned": (
-        "QUANTIZE_LINEAR", "UINT8 results stay below 128.",
+        "QUANTIZE_LINEAR",
+        "UINT8 results stay below 128.",
         lambda given, dtype: np.minimum(ratio(given, dtype, np.rint), dtype.type(127)),
     ),
     "DequantizeInItsOwnType": ("DEQUANTIZE_LINEAR", "Narrow differences wrap.", narrow_difference),
     "DequantizeAddsZeroPoint": ("DEQUANTIZE_LINEAR", "The zero point is added.", zero_point_added),
     "DequantizeTwoOff": ("DEQUANTIZE_LINEAR", "Products are two numbers off.", two_off),
     "DequantizeWithoutZeroPoint": (
-        "DEQUANTIZE_LINEAR", "The zero point is ignored.",
+        "DEQUANTIZE_LINEAR",
+        "The zero point is ignored.",
         lambda given, dtype: dequantised(without(given, "ZeroPointTensor")).astype(dtype),
     ),
     "QuantizedAddSwapsScales": ("QUANTIZED_LINEAR_ADD", "The inputs' scales are swapped.", swapped),
-    "QuantizedAddOfNoZeroScale": (
-        "QUANTIZED_LINEAR_ADD", "A scale of 0 counts as 1.", without_zero_scale
-    ),
+    "QuantizedAddOfNoZeroScale": ("QUANTIZED_LINEAR_ADD", "A scale of 0 counts as 1.", without_zero_scale),
     "QuantizedAddForgetsBZeroPoint": (
-        "QUANTIZED_LINEAR_ADD", "The second zero point is ignored.",
+        "QUANTIZED_LINEAR_ADD",
+        "The second zero point is ignored.",
         lambda given, dtype: summed(given, dtype, "BZeroPointTensor"),
     ),
     "QuantizedAddForgetsOutputZeroPoint": (
-        "QUANTIZED_LINEAR_ADD", "The output's zero point is ignored.",
+        "QUANTIZED_LINEAR_ADD",
+        "The output's zero point is ignored.",
         lambda given, dtype: summed(given, dtype, "OutputZeroPointTensor"),
     ),
     "QuantizedAddRoundsEach": (
-        "QUANTIZED_LINEAR_ADD", "Each operand is rounded to a whole number before the sum.", half_of_each
+        "QUANTIZED_LINEAR_ADD",
+        "Each operand is rounded to a whole number before the sum.",
+        half_of_each,
     ),
-}  # fmt: skip
+}
 
 
 def _made(name: str, operator: str, said: str, computed: Computed) -> type[Reference]:
     prefix = operator.lower().replace("_", "-")
-    members = {"__doc__": said, "__module__": __name__, "operator": f"ELEMENT_WISE_{operator}",
-               "clause": f"{prefix}.formula", "computed": staticmethod(computed)}  # fmt: skip
+    members = {
+        "__doc__": said,
+        "__module__": __name__,
+        "operator": f"ELEMENT_WISE_{operator}",
+        "clause": f"{prefix}.formula",
+        "computed": staticmethod(computed),
+    }
     return type(name, (_Quantising,), members)
 
 

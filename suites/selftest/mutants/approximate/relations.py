@@ -38,8 +38,9 @@ def _rows() -> Iterator[tuple[str, Row]]:
                 said, fault = FAULTS[_kind(clause)]
                 kinds = clause.data_types if isinstance(clause.data_types, tuple) else ("FLOAT32", "FLOAT16")
                 name = "".join(word.capitalize() for word in clause.id.replace(".", "-").split("-"))
-                yield f"{name}Broken", Row(
-                    table.short_name, f"{said}: {clause.text}", fault, tail, " ".join(kinds).lower()
+                yield (
+                    f"{name}Broken",
+                    Row(table.short_name, f"{said}: {clause.text}", fault, tail, " ".join(kinds).lower()),
                 )
 
 

@@ -50,8 +50,9 @@ class _FailsAtPoint(Reference):
         with np.errstate(all="ignore"):
             return any(
                 bool(np.any(point.where(named)))
-                for point in silent_points(table, operator) if point.clause.id == self.clause
-            )  # fmt: skip
+                for point in silent_points(table, operator)
+                if point.clause.id == self.clause
+            )
 
 
 _ALWAYS = ("add1.rounding",)
@@ -71,10 +72,31 @@ def _of_table(table: OperatorTable) -> Iterator[Any]:
 
 
 APPROXIMATE = (
-    "SQRT", "RECIP", "EXP", "LOG", "POW", "CONSTANT_POW", "SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "ATAN_YX",
-    "SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH", "ERF", "ADD1",
-    "QUANTIZE_LINEAR", "DEQUANTIZE_LINEAR", "QUANTIZED_LINEAR_ADD",
-)  # fmt: skip
+    "SQRT",
+    "RECIP",
+    "EXP",
+    "LOG",
+    "POW",
+    "CONSTANT_POW",
+    "SIN",
+    "COS",
+    "TAN",
+    "ASIN",
+    "ACOS",
+    "ATAN",
+    "ATAN_YX",
+    "SINH",
+    "COSH",
+    "TANH",
+    "ASINH",
+    "ACOSH",
+    "ATANH",
+    "ERF",
+    "ADD1",
+    "QUANTIZE_LINEAR",
+    "DEQUANTIZE_LINEAR",
+    "QUANTIZED_LINEAR_ADD",
+)
 
 MADE = {made.__name__: made for name in APPROXIMATE for made in _of_table(load_tables().operator(name))}
 

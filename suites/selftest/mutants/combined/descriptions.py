@@ -23,9 +23,8 @@ class _Overlooking(Reference):
     def refuses(self, operator: OperatorDesc) -> str:
         found = violations(operator, FeatureLevel(self.level), load_tables())
         found = tuple(
-            item for item in found
-            if not fnmatch.fnmatchcase(item.clause, self.ignored) or not self.overlooks(operator)
-        )  # fmt: skip
+            item for item in found if not fnmatch.fnmatchcase(item.clause, self.ignored) or not self.overlooks(operator)
+        )
         return "; ".join(item.text for item in found)
 
 

@@ -68,8 +68,10 @@ class _Repacked(Reference):
         if self.repacked is None:
             super().dispatch_exact(operator, table, memory, bindings)
             return
-        inputs = [self.repacked if name == self.operand else self.read(memory, bindings[name], tensor)
-                  for name, tensor in operator.inputs.items()]  # fmt: skip
+        inputs = [
+            self.repacked if name == self.operand else self.read(memory, bindings[name], tensor)
+            for name, tensor in operator.inputs.items()
+        ]
         with np.errstate(all="ignore"):
             results = np.asarray(self.compute_exact(operator, inputs))
         self.write(memory, bindings[table.output], operator.output, results.astype(operator.output.data_type.numpy))

@@ -102,8 +102,11 @@ class ScaleOfAWholeTensor(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both are one for all."""
-        single = [one_for_all(operator.tensors[name]) for name in ("ScaleTensor", "ZeroPointTensor")
-                  if name in operator.tensors]  # fmt: skip
+        single = [
+            one_for_all(operator.tensors[name])
+            for name in ("ScaleTensor", "ZeroPointTensor")
+            if name in operator.tensors
+        ]
         return len(single) > 1 and all(single) and operator.output.element_count > 256
 
 

@@ -82,9 +82,7 @@ class _AcceptingBeside(_Accepting):
         """Unlisted types of other tensors."""
         if operator.name == self.operator:
             table = load_tables().operator(operator.name)
-            odd = [
-                name for name, tensor in operator.tensors.items() if tensor.data_type not in table.types_of(name)
-            ]  # fmt: skip
+            odd = [name for name, tensor in operator.tensors.items() if tensor.data_type not in table.types_of(name)]
             if not set(odd) <= set(self.members):
                 return f"{odd[0]} holds an unlisted type"
         return super().refuses(operator)

@@ -55,9 +55,15 @@ def beyond_the_width(a: Array, b: Array) -> Any:
 
 
 def _made(name: str, operator: str, clause: str, said: str, kinds: str, strikes: Strikes, modelled_on: str = "") -> Any:
-    members = {"__doc__": said, "__module__": __name__, "operator": f"ELEMENT_WISE_{operator}", "kinds": kinds,
-               "strikes": staticmethod(strikes), "modelled_on": modelled_on,
-               "clause": f"{operator.lower().replace('_', '-')}.{clause}"}  # fmt: skip
+    members = {
+        "__doc__": said,
+        "__module__": __name__,
+        "operator": f"ELEMENT_WISE_{operator}",
+        "kinds": kinds,
+        "strikes": staticmethod(strikes),
+        "modelled_on": modelled_on,
+        "clause": f"{operator.lower().replace('_', '-')}.{clause}",
+    }
     return type(name, (_Failing,), members)
 
 

@@ -83,8 +83,13 @@ def _of(operator: str) -> dict[str, type[Reference]]:
         if operator in ("CEIL", "FLOOR") and clause != "scale-bias":  # they take floats alone
             continue
         name = f"{operator.capitalize()}{suffix}"
-        members = {"__doc__": f"{operator}: {base.__doc__}", "__module__": __name__, "level": LEVEL,
-                   "operator": f"ELEMENT_WISE_{operator}", "clause": f"{operator.lower()}.{clause}"}  # fmt: skip
+        members = {
+            "__doc__": f"{operator}: {base.__doc__}",
+            "__module__": __name__,
+            "level": LEVEL,
+            "operator": f"ELEMENT_WISE_{operator}",
+            "clause": f"{operator.lower()}.{clause}",
+        }
         found[name] = type(name, (base,), members)
     return found
 

@@ -190,5 +190,8 @@ class AllInOneRegionOtherwise(_AllInOneRegion):
 
 
 PERMITTED_TOGETHER: tuple[type[Permitted], ...] = (
-    AllInOneRegionRefused, AllInOneRegionIsAnArgument, AllInOneRegionRemovesTheDevice, AllInOneRegionOtherwise,
-)  # fmt: skip
+    AllInOneRegionRefused,
+    AllInOneRegionIsAnArgument,
+    AllInOneRegionRemovesTheDevice,
+    AllInOneRegionOtherwise,
+)

@@ -11,15 +11,23 @@ from dmlcts.specs import OperatorDesc
 from dmlcts.suites.selftest.mutants.formulas import Array, shifted
 from dmlcts.suites.selftest.mutants.permitted.steps import FLOATING, INTEGER, Permitted
 
-COMPARISONS = ("LOGICAL_EQUALS", "LOGICAL_GREATER_THAN", "LOGICAL_LESS_THAN", "LOGICAL_GREATER_THAN_OR_EQUAL",
-               "LOGICAL_LESS_THAN_OR_EQUAL")  # fmt: skip
+COMPARISONS = (
+    "LOGICAL_EQUALS",
+    "LOGICAL_GREATER_THAN",
+    "LOGICAL_LESS_THAN",
+    "LOGICAL_GREATER_THAN_OR_EQUAL",
+    "LOGICAL_LESS_THAN_OR_EQUAL",
+)
 COMPARE: dict[str, Callable[[Any, Any], Any]] = dict(
     zip(COMPARISONS, (np.equal, np.greater, np.less, np.greater_equal, np.less_equal), strict=True)
 )
 EXACT: dict[str, Callable[..., Any]] = {
-    "ADD": lambda a, b: a + b, "SUBTRACT": lambda a, b: a - b, "MULTIPLY": lambda a, b: a * b,
-    "ABS": abs, "NEGATE": lambda x: -x,
-}  # fmt: skip
+    "ADD": lambda a, b: a + b,
+    "SUBTRACT": lambda a, b: a - b,
+    "MULTIPLY": lambda a, b: a * b,
+    "ABS": abs,
+    "NEGATE": lambda x: -x,
+}
 DIVISIONS = ("DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR")
 
 
@@ -368,10 +376,31 @@ class GradientsFlush(Exact):
 
 
 PERMITTED_EXACT: tuple[type[Permitted], ...] = (
-    OverflowSaturates, SquareSaturates, SquareSaturatesInEachStep, SquareOfWrappedSaturates, SquareOfSaturatedWraps,
-    ByZeroGivesZero, ByZeroGivesDividend, ByZeroGivesLimits, LeastByMinusOneGivesGreatest,
-    MeanFloors, MeanRoundsUp, MeanOfWrappedSum, MeanOfWrappedSumFloors, ComparisonsFlush,
-    ExtremesOfNumbers, ExtremesTakeFirstZero, ExtremesTakeSecondZero, SignOfNanIsNan, ZerosOfSignsAreKept,
-    CopiesFlush, CopiesFlushToPositiveZero, CopiesQuietNans, ShiftsMask, ShiftsMaskTo32, ShiftsBeyondGiveFirst,
-    GradientOfNanIsZero, GradientsFlush,
-)  # fmt: skip
+    OverflowSaturates,
+    SquareSaturates,
+    SquareSaturatesInEachStep,
+    SquareOfWrappedSaturates,
+    SquareOfSaturatedWraps,
+    ByZeroGivesZero,
+    ByZeroGivesDividend,
+    ByZeroGivesLimits,
+    LeastByMinusOneGivesGreatest,
+    MeanFloors,
+    MeanRoundsUp,
+    MeanOfWrappedSum,
+    MeanOfWrappedSumFloors,
+    ComparisonsFlush,
+    ExtremesOfNumbers,
+    ExtremesTakeFirstZero,
+    ExtremesTakeSecondZero,
+    SignOfNanIsNan,
+    ZerosOfSignsAreKept,
+    CopiesFlush,
+    CopiesFlushToPositiveZero,
+    CopiesQuietNans,
+    ShiftsMask,
+    ShiftsMaskTo32,
+    ShiftsBeyondGiveFirst,
+    GradientOfNanIsZero,
+    GradientsFlush,
+)

@@ -44,8 +44,9 @@ def through_int32(whole: Array, data_type: DataType) -> Array:
     return saturated(whole, DataType.INT32).astype(data_type.numpy)
 
 
-def in_floating(x: Array, given: ScaleBias, data_type: DataType, rounding: Rounding, store: Storing,
-                dtype: type[np.floating[Any]]) -> Array:  # fmt: skip
+def in_floating(
+    x: Array, given: ScaleBias, data_type: DataType, rounding: Rounding, store: Storing, dtype: type[np.floating[Any]]
+) -> Array:
     """Separate operations in FLOAT32 or FLOAT64, then one rounding to an integer."""
     real = x.astype(dtype) * dtype(given.scale) + dtype(given.bias)
     return store(rounding(real.astype(np.float64)), data_type)

@@ -46,6 +46,7 @@ def log_of_minimum(x: Array, rounded: Callable[[Array], Array]) -> Array:
 
 def off_by(amount: float, function: Callable[[Array], Array]) -> Callable[[Array, Any], Array]:
     """A function to so much, to either side."""
+
     def found(x: Array, rounded: Callable[[Array], Array]) -> Array:
         right = function(x)
         return rounded(np.where(np.isfinite(right), right + amount * signs(x), right))
@@ -55,6 +56,7 @@ def off_by(amount: float, function: Callable[[Array], Array]) -> Callable[[Array
 
 def hyperbolic(sign: int) -> Callable[[Array, Any], Array]:
     """Half of the sum, or the difference, of e^x and e^-x."""
+
     def found(x: Array, rounded: Callable[[Array], Array]) -> Array:
         return rounded(rounded(exp_of_minimum(x, rounded) + sign * exp_of_minimum(-x, rounded)) / 2)
 
@@ -82,21 +84,33 @@ def remainder(whole: Callable[[Array], Array], exact: Callable[[Array, Array], A
 
 
 MINIMUM: dict[str, Callable[..., Array]] = {
-    "ADD": lambda a, b, r: r(a + b), "ADD1": lambda a, b, r: r(a + b), "SUBTRACT": lambda a, b, r: r(a - b),
-    "MULTIPLY": lambda a, b, r: r(a * b), "DIVIDE": quotient_of_minimum,
-    "MEAN": lambda a, b, r: r(r(a + b) * 0.5), "DIFFERENCE_SQUARE": lambda a, b, r: r(r(a - b) * r(a - b)),
-    "MODULUS_TRUNCATE": remainder(np.trunc, np.fmod), "MODULUS_FLOOR": remainder(np.floor, np.mod),
-    "SQRT": lambda x, r: r(np.sqrt(x)), "RECIP": lambda x, r: r(1 / x * (1 + _RELATIVE * 0.7 * signs(x))),
-    "EXP": exp_of_minimum, "LOG": log_of_minimum,
-    "SIN": off_by(0.00079, np.sin), "COS": off_by(0.00079, np.cos),
+    "ADD": lambda a, b, r: r(a + b),
+    "ADD1": lambda a, b, r: r(a + b),
+    "SUBTRACT": lambda a, b, r: r(a - b),
+    "MULTIPLY": lambda a, b, r: r(a * b),
+    "DIVIDE": quotient_of_minimum,
+    "MEAN": lambda a, b, r: r(r(a + b) * 0.5),
+    "DIFFERENCE_SQUARE": lambda a, b, r: r(r(a - b) * r(a - b)),
+    "MODULUS_TRUNCATE": remainder(np.trunc, np.fmod),
+    "MODULUS_FLOOR": remainder(np.floor, np.mod),
+    "SQRT": lambda x, r: r(np.sqrt(x)),
+    "RECIP": lambda x, r: r(1 / x * (1 + _RELATIVE * 0.7 * signs(x))),
+    "EXP": exp_of_minimum,
+    "LOG": log_of_minimum,
+    "SIN": off_by(0.00079, np.sin),
+    "COS": off_by(0.00079, np.cos),
     "TAN": lambda x, r: r(off_by(0.00079, np.sin)(x, r) / off_by(0.00079, np.cos)(x, r)),
-    "ASIN": off_by(0.00079, np.arcsin), "ACOS": off_by(0.00079, np.arccos), "ATAN": off_by(0.00079, np.arctan),
+    "ASIN": off_by(0.00079, np.arcsin),
+    "ACOS": off_by(0.00079, np.arccos),
+    "ATAN": off_by(0.00079, np.arctan),
     "ATAN_YX": lambda a, b, r: off_by(0.00079, lambda _: np.arctan2(a, b))(a, r),
-    "SINH": hyperbolic(-1), "COSH": hyperbolic(1), "TANH": off_by(0.00097, np.tanh),
+    "SINH": hyperbolic(-1),
+    "COSH": hyperbolic(1),
+    "TANH": off_by(0.00097, np.tanh),
     "ASINH": lambda x, r: log_of_minimum(r(x + r(np.sqrt(r(r(x * x) + 1)))), r),
     "ACOSH": lambda x, r: log_of_minimum(r(x + r(np.sqrt(r(r(x * x) - 1)))), r),
     "ATANH": lambda x, r: r(log_of_minimum(r(r(1 + x) / r(1 - x)), r) / 2),
     "ERF": off_by(0.0048, error_function),
     "CONSTANT_POW": lambda x, e, r: r(np.exp2(r(e * r(np.log2(x))))),
-}  # fmt: skip
+}
 """What each operator gives of its operands in FLOAT64 and of what rounds a step."""

@@ -137,5 +137,10 @@ class MeanOfSaturatedSum(Exact):
 
 
 PERMITTED_BY_TURNS: tuple[type[Permitted], ...] = (
-    OperandsFlushByTurns, GradientsFlushByTurns, OverflowByTurns, OpenIntegersByTurns, NansByTurns, MeanOfSaturatedSum,
-)  # fmt: skip
+    OperandsFlushByTurns,
+    GradientsFlushByTurns,
+    OverflowByTurns,
+    OpenIntegersByTurns,
+    NansByTurns,
+    MeanOfSaturatedSum,
+)

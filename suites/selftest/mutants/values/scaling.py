@@ -179,8 +179,11 @@ class BoundsScaled(Reference):
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         given = operator.attributes.get("ScaleBias")
         if isinstance(given, ScaleBias) and x.dtype.kind == "f":
-            scaled = {name: value * given.scale + given.bias for name, value in operator.attributes.items()
-                      if isinstance(value, np.float32)}  # fmt: skip
+            scaled = {
+                name: value * given.scale + given.bias
+                for name, value in operator.attributes.items()
+                if isinstance(value, np.float32)
+            }
             operator = replace(operator, attributes={**operator.attributes, **scaled})
         return super().compute(operator, x)
 
