@@ -185,7 +185,10 @@ class Tables:
 
     @cached_property
     def last_wrong(self) -> dict[FeatureLevel, tuple[OperatorDesc, Any]]:
-        """The description, and the rules that it breaks, that :func:`violations` found wrong last, by the level."""
+        """The last wrong description and the rules that it breaks, by the level.
+
+        :func:`dmlcts.specs.rules.violations.violations` writes it.
+        """
         return {}
 
     def obliged(self, clause: Clause, operator: OperatorTable, level: FeatureLevel) -> tuple[DataType, ...]:

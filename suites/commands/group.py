@@ -38,7 +38,7 @@ class Group(Commands):
             _leave()
 
     def main(self, *arguments: Any, **more: Any) -> NoReturn:
-        """Run the command line, and end with an exit code that says what happened, see :mod:`.ending`."""
+        """Run the command line and end with one of the exit codes of :mod:`dmlcts.suites.console.exit_codes`."""
         run = super().main
 
         def command() -> None:

@@ -3,7 +3,7 @@
 A device's name, an error's words or a test's name may come from a stranger. On a terminal, control characters
 could paint a verdict that nobody gave; in a log, a line of its own could be a command. The functions here show such
 characters as code points (:func:`~dmlcts.reports.summaries.characters.one_line`). Tables and colours are printed by
-:mod:`.consoles`, by the same rule.
+:mod:`.plain`, by the same rule.
 """
 
 from __future__ import annotations

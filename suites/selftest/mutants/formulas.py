@@ -1,4 +1,4 @@
-"""The exact operators, plainly: what :class:`Reference` computes for them, made to be broken.
+"""The exact operators, plainly, made to be broken: :mod:`dmlcts.suites.selftest.mutants.reference` computes by them.
 
 Right, vectorised, and written apart from the oracles and the cpu backend. Results are of the output's type but for
 truth values, which the caller stores as 1 and 0.

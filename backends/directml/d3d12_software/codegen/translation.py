@@ -39,7 +39,7 @@ def translate(shader: Plan, personality: Personality, formats: Mapping[int, int]
     """The module for the processor.
 
     Args:
-        shader: from :func:`plan`.
+        shader: from :func:`~dmlcts.backends.directml.d3d12_software.shaders.plan.plan`.
         personality: how to compute; the shader's own ``fp32-denorm-mode`` comes first.
         formats: the DXGI_FORMAT of each typed view by register.
 
