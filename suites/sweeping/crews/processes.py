@@ -1,9 +1,9 @@
 """A crew of processes on this machine, each with a device of its own.
 
 By default the implementation stands in a further process beside each of them, and
-:mod:`dmlcts.suites.sweeping.blocks.station` handles what it does to itself. A worker that dies or hangs all the same in the middle of a block, as it may where one
-process was asked for, is replaced, and the block is given to another one; where it takes down a second worker, that
-is what the implementation does with it.
+:mod:`dmlcts.suites.sweeping.blocks.station` handles what it does to itself. A worker that dies or hangs all the same in
+the middle of a block, as it may where one process was asked for, is replaced, and the block is given to another one;
+where it takes down a second worker, that is what the implementation does with it.
 """
 
 from __future__ import annotations
