@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--every-row", action="store_true", help="every row passed or is characterised")
     asked = parser.parse_args(arguments)
     results = json.loads(asked.file.read_text(encoding="utf-8"))
-    found = list(lacking(results, every_operator=asked.every_operator, every_row=asked.every_row))
-    sys.stdout.writelines(f"{asked.file}: {line}\n" for line in found)
-    return int(bool(found))
+    problems = list(lacking(results, every_operator=asked.every_operator, every_row=asked.every_row))
+    sys.stdout.writelines(f"{asked.file}: {line}\n" for line in problems)
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

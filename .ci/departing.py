@@ -40,12 +40,12 @@ def departing(path: Path, operators: str) -> set[str]:
     }
 
 
-def main(one: str, other: str, operators: str = "") -> int:
+def main(first: str, other: str, operators: str = "") -> int:
     """Compare them; the exit code."""
-    left, right = departing(Path(one), operators), departing(Path(other), operators)
+    left, right = departing(Path(first), operators), departing(Path(other), operators)
     sys.stdout.writelines(f"{'<' if name in left else '>'} {name}\n" for name in sorted(left ^ right))
     if not left | right:
-        sys.stdout.write(f"no departure of {operators or 'any operator'} in {one} nor in {other}\n")
+        sys.stdout.write(f"no departure of {operators or 'any operator'} in {first} nor in {other}\n")
     return int(left != right or not left)
 
 

@@ -41,9 +41,12 @@ def main(words: Sequence[str]) -> int:
     (folder,) = map(Path, words)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     files = set(suite_files())
-    found = [*differing(wheel.name, of_wheel(wheel), files), *differing(source.name, of_source(source), files | BESIDE)]
-    print(*found, sep="\n", end="\n" if found else "")  # noqa: T201  # what it is for
-    return 1 if found else 0
+    differences = [
+        *differing(wheel.name, of_wheel(wheel), files),
+        *differing(source.name, of_source(source), files | BESIDE),
+    ]
+    print(*differences, sep="\n", end="\n" if differences else "")  # noqa: T201  # what it is for
+    return 1 if differences else 0
 
 
 if __name__ == "__main__":

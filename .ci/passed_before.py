@@ -38,16 +38,16 @@ class _Teller:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to gather, except in a process of pytest-xdist."""
     os.environ.pop("PYTEST_ADDOPTS", None)
-    told = config.getoption("--tell-passed")
-    if told and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Teller(Path(told)), "dmlcts-passed-before")
+    path = config.getoption("--tell-passed")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Teller(Path(path)), "dmlcts-passed-before")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what passed before."""
-    given = config.getoption("--but-passed")
-    if given:
-        passed = set(Path(given).read_text(encoding="ascii").splitlines())
+    path = config.getoption("--but-passed")
+    if path:
+        passed = set(Path(path).read_text(encoding="ascii").splitlines())
         left_out = [item for item in items if ascii(item.nodeid) in passed]
         items[:] = [item for item in items if ascii(item.nodeid) not in passed]
         config.hook.pytest_deselected(items=left_out)

@@ -16,13 +16,15 @@ def compiler() -> str:
     Raises:
         BackendUnavailable: there is none.
     """
-    found = os.environ.get("CC") or next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), "")
-    if not found:
+    command = os.environ.get("CC") or next(
+        (path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), ""
+    )
+    if not command:
         raise BackendUnavailable(
             "a small library must be compiled, and there is no C compiler",
             "install one (for example: apt-get install gcc), or name it in the environment variable CC",
         )
-    return found
+    return command
 
 
 def run_compiler(arguments: Sequence[str]) -> None:
@@ -39,6 +41,6 @@ def run_compiler(arguments: Sequence[str]) -> None:
     except OSError as error:
         raise BackendUnavailable(f"the C compiler {command!r} cannot be run: {error}", "name another in CC") from error
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        cause = f"the C compiler {command!r} failed on a small library: {said[0] if said else 'no message'}"
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        cause = f"the C compiler {command!r} failed on a small library: {lines[0] if lines else 'no message'}"
         raise BackendUnavailable(cause, "name another compiler in the environment variable CC")

@@ -111,10 +111,10 @@ def error_kind(exception: BaseException) -> ErrorKind | None:
 def words_of(error: BaseException) -> str:
     """The text of an implementation's exception; "" where it has none, or gives none without failing itself."""
     try:
-        said = str(error)
+        text = str(error)
     except Exception:  # whatever an implementation's __str__ does
         return ""
-    return said if len(said) <= _MOST_WORDS else f"{said[:_MOST_WORDS]}… ({len(said):,} characters)"
+    return text if len(text) <= _MOST_WORDS else f"{text[:_MOST_WORDS]}… ({len(text):,} characters)"
 
 
 @dataclass(frozen=True, init=False)
@@ -327,12 +327,12 @@ def describe(info: object) -> DeviceInfo:
     def read(field: str) -> Any:
         return info.get(field, _MISSING) if isinstance(info, Mapping) else getattr(info, field, _MISSING)
 
-    found = {field: read(field) for field in DeviceInfo.__dataclass_fields__}
-    given = {field: value for field, value in found.items() if value is not _MISSING and value is not None}
+    values = {field: read(field) for field in DeviceInfo.__dataclass_fields__}
+    arguments = {field: value for field, value in values.items() if value is not _MISSING and value is not None}
     for field, example in (("name", "'my-device'"), ("feature_level", "'5.0'")):
-        if field not in given:
+        if field not in arguments:
             raise ContractError(f"the device's info has no {field}", f"give one, for example {example}")
-    return DeviceInfo(**given)
+    return DeviceInfo(**arguments)
 
 
 def _text(field: str, value: object) -> str:

@@ -37,12 +37,12 @@ def checked_table(
     for name, tensor in operator.tensors.items():
         if tensor.strides and min(tensor.strides) < 0:
             raise InvalidArgument(f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML")
-    found = violations(operator, level, tables)
+    broken_rules = violations(operator, level, tables)
     if not zero_output_strides and repeats_elements(operator.tensors[table.output]):
         text = f"{table.output} has a stride of zero, so several elements would be written to one place"
-        found = (*found, Violation("tensor.strides.zero-output", text))
-    if found:
-        raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
+        broken_rules = (*broken_rules, Violation("tensor.strides.zero-output", text))
+    if broken_rules:
+        raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in broken_rules))
     if not known:
         _check_attributes(operator, table)
         _check_activation(operator, tables)
@@ -67,8 +67,8 @@ def _check_activation(operator: OperatorDesc, tables: Tables) -> None:
         raise InvalidArgument(f"{activation.name} is fused and has tensors, which have to be null")
     numbers = tables.activations[activation.name].numbers
     if sorted(activation.attributes) != sorted(numbers):
-        given = ", ".join(activation.attributes) or "none"
-        raise InvalidArgument(f"{activation.name} is given {given}; its members are {', '.join(numbers) or 'none'}")
+        names = ", ".join(activation.attributes) or "none"
+        raise InvalidArgument(f"{activation.name} is given {names}; its members are {', '.join(numbers) or 'none'}")
     for name, value in activation.attributes.items():
         if not isinstance(value, np.float32):
             raise InvalidArgument(f"{name} of {activation.name} is {value!r}, not a FLOAT")

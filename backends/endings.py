@@ -72,8 +72,8 @@ class LastWords:
 
     def so_far(self) -> str:
         """The last lines by now, without waiting."""
-        said = bytes(self._kept[-_MOST_KEPT:]).decode("utf-8", "replace")
-        printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
+        text = bytes(self._kept[-_MOST_KEPT:]).decode("utf-8", "replace")
+        printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
         return _telling(printable.strip().splitlines())
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ def ended(code: int, who: str = "the process") -> tuple[Outcome, str, str]:
             text = f"{who} was killed (SIGKILL), as a system does when memory runs out"
             return "resource_error", f"{who} was killed", text
         return "crash", f"{who} crashed ({name})", f"{who} was ended by {name}"
-    said = _WINDOWS.get(code)
-    if said is not None:
-        return "crash", f"{who} crashed ({said})", f"{who} ended with 0x{code:08X}, {said}"
+    description = _WINDOWS.get(code)
+    if description is not None:
+        return "crash", f"{who} crashed ({description})", f"{who} ended with 0x{code:08X}, {description}"
     return "crash", f"{who} ended with exit code {code}", f"{who} ended by itself with exit code {code}"

@@ -23,8 +23,8 @@ def _shown(file: Path) -> str:
     """The file as a person knows it: from the current folder, or from the folder that packages stand in."""
     if file.is_relative_to(Path.cwd()):
         return file.relative_to(Path.cwd()).as_posix()
-    _, found, inside = file.as_posix().rpartition("/site-packages/")
-    return inside if found else file.as_posix()
+    _, separator, inside = file.as_posix().rpartition("/site-packages/")
+    return inside if separator else file.as_posix()
 
 
 def backend_frames(error: BaseException) -> list[str]:
@@ -37,15 +37,15 @@ def backend_frames(error: BaseException) -> list[str]:
         Lines such as ``mine.py:12 in dispatch: x = 1 / 0``, at most :data:`MOST_FRAMES`; none where it did not come
         out of the backend's Python code.
     """
-    found = []
+    calls = []
     for frame in traceback.extract_tb(error.__traceback__):
         file = Path(frame.filename).resolve()
         if not _is_ours(file):
             line = " ".join((frame.line or "").split())[:_MOST_LINE]
-            found.append(f"{_shown(file)}:{frame.lineno} in {frame.name}{': ' + line if line else ''}")
-    return found[-MOST_FRAMES:]
+            calls.append(f"{_shown(file)}:{frame.lineno} in {frame.name}{': ' + line if line else ''}")
+    return calls[-MOST_FRAMES:]
 
 
-def with_frames(said: str, error: BaseException) -> str:
+def with_frames(message: str, error: BaseException) -> str:
     """What an exception said, and below it the lines of the backend that it came from."""
-    return "\n".join([said, *(f"at {frame}" for frame in backend_frames(error))])
+    return "\n".join([message, *(f"at {frame}" for frame in backend_frames(error))])

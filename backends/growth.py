@@ -133,29 +133,29 @@ def _mapped_shared(pid: int | str) -> int:
 def _in_memory_files(pid: int | str, ours: Iterable[int]) -> int:
     """Bytes of the files in memory that a process has open, but for those whose descriptors here are given."""
     devices = _memory_devices()
-    known = {(one.st_dev, one.st_ino) for one in map(os.fstat, ours)}
+    known = {(own_status.st_dev, own_status.st_ino) for own_status in map(os.fstat, ours)}
     held = 0
     with contextlib.suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
-                found = os.stat(f"/proc/{pid}/fd/{name}")
-                if found.st_dev in devices and (found.st_dev, found.st_ino) not in known:
-                    known.add((found.st_dev, found.st_ino))
-                    held += found.st_blocks * _BLOCK
+                status = os.stat(f"/proc/{pid}/fd/{name}")
+                if status.st_dev in devices and (status.st_dev, status.st_ino) not in known:
+                    known.add((status.st_dev, status.st_ino))
+                    held += status.st_blocks * _BLOCK
     return held
 
 
 @lru_cache(maxsize=1)
 def _memory_devices() -> frozenset[int]:
     """The devices on which files in memory stand."""
-    found = set()
+    devices = set()
     with contextlib.suppress(OSError):
         file = os.memfd_create("dmlcts-device")
-        found.add(os.fstat(file).st_dev)
+        devices.add(os.fstat(file).st_dev)
         os.close(file)
     with contextlib.suppress(OSError):
-        found.add(os.stat("/dev/shm").st_dev)  # noqa: S108  # looked at, never written
-    return frozenset(found)
+        devices.add(os.stat("/dev/shm").st_dev)  # noqa: S108  # looked at, never written
+    return frozenset(devices)
 
 
 def _windows_peak() -> int:
@@ -215,8 +215,8 @@ class Trimmer:
         return held
 
 
-def overgrown(growth: int, allowed: int) -> str:
+def overgrown(increase: int, allowed: int) -> str:
     """What is said of a process that has grown by more than it may, "" of another."""
-    if growth <= allowed:
+    if increase <= allowed:
         return ""
-    return f"it has grown by {growth >> 20} MiB since the device was opened, {allowed >> 20} MiB are allowed"
+    return f"it has grown by {increase >> 20} MiB since the device was opened, {allowed >> 20} MiB are allowed"

@@ -161,10 +161,10 @@ def open_device(backend: Backend, options: Mapping[str, object]) -> Device:
 
 def _offers() -> dict[str, list[importlib.metadata.EntryPoint]]:
     """Entry points by name; one distribution found twice on the path counts once."""
-    found: dict[str, dict[tuple[str, str], importlib.metadata.EntryPoint]] = {}
+    entry_points: dict[str, dict[tuple[str, str], importlib.metadata.EntryPoint]] = {}
     for entry in importlib.metadata.entry_points(group=GROUP):
-        found.setdefault(entry.name, {}).setdefault((_origin(entry), entry.value), entry)
-    return {name: list(offers.values()) for name, offers in found.items()}
+        entry_points.setdefault(entry.name, {}).setdefault((_origin(entry), entry.value), entry)
+    return {name: list(offers.values()) for name, offers in entry_points.items()}
 
 
 def _origin(entry: importlib.metadata.EntryPoint) -> str:
@@ -282,20 +282,22 @@ def _is_backend_like(name: str, value: object) -> bool:
     return not standard and not getattr(origin, "_is_protocol", False)
 
 
-def _instance(found: object, spec: str) -> Backend:
-    if not callable(getattr(found, "open", None)):
-        what = f"the class {found.__name__}" if isinstance(found, type) else f"of type {type(found).__name__}"
+def _instance(candidate: object, spec: str) -> Backend:
+    if not callable(getattr(candidate, "open", None)):
+        what = (
+            f"the class {candidate.__name__}" if isinstance(candidate, type) else f"of type {type(candidate).__name__}"
+        )
         mend = "name a Backend class or an instance of one"
         raise UsageError(f"{spec!r} is {what} and has no method open()", mend)
-    if not isinstance(found, type):
-        return cast(Backend, found)
-    needed = _needed_arguments(found)
+    if not isinstance(candidate, type):
+        return cast(Backend, candidate)
+    needed = _needed_arguments(candidate)
     if needed:
-        mend = f"name an instance instead, for example backend = {found.__name__}(...) in its module"
-        cause = f"{spec!r} is the class {found.__name__}, whose constructor needs {', '.join(needed)}"
+        mend = f"name an instance instead, for example backend = {candidate.__name__}(...) in its module"
+        cause = f"{spec!r} is the class {candidate.__name__}, whose constructor needs {', '.join(needed)}"
         raise UsageError(cause, mend)
     try:
-        return cast(Backend, found())
+        return cast(Backend, candidate())
     except (DmlctsError, KeyboardInterrupt):
         raise
     except BaseException as error:

@@ -122,12 +122,12 @@ def load(module: str, install: str) -> Any:
 
 def _said(error: BaseException) -> str:
     """The first words of an error and of those that led to it; the name of its class where none has any."""
-    one: BaseException | None = error
+    exception: BaseException | None = error
     for _ in range(8):  # a chain may be a circle
-        if one is not None and not words_of(one).strip():
-            one = one.__cause__ or one.__context__
-    said = "" if one is None else words_of(one).strip()
-    return said or f"{type(error).__name__}, without a word"
+        if exception is not None and not words_of(exception).strip():
+            exception = exception.__cause__ or exception.__context__
+    message = "" if exception is None else words_of(exception).strip()
+    return message or f"{type(error).__name__}, without a word"
 
 
 def choice(option: str, value: str, known: Iterable[str]) -> str:

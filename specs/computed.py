@@ -28,5 +28,5 @@ class computed(Generic[T]):  # noqa: N801  # a decorator
     def __get__(self, instance: object | None, owner: type) -> computed[T] | T:
         if instance is None:
             return self
-        found = instance.__dict__[self._name] = self._function(instance)
-        return found
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value

@@ -24,74 +24,74 @@ Numbers = Mapping[str, np.float32]
 Activation = Callable[[Array, Numbers], Array]
 
 
-def _identity(x: Array, given: Numbers) -> Array:
+def _identity(x: Array, numbers: Numbers) -> Array:
     return x
 
 
-def _relu(x: Array, given: Numbers) -> Array:
+def _relu(x: Array, numbers: Numbers) -> Array:
     return np.maximum(x, _ZERO)
 
 
-def _leaky_relu(x: Array, given: Numbers) -> Array:
-    return np.where(x >= _ZERO, x, given["Alpha"] * x)
+def _leaky_relu(x: Array, numbers: Numbers) -> Array:
+    return np.where(x >= _ZERO, x, numbers["Alpha"] * x)
 
 
-def _thresholded_relu(x: Array, given: Numbers) -> Array:
-    return np.where(x > given["Alpha"], x, _ZERO)
+def _thresholded_relu(x: Array, numbers: Numbers) -> Array:
+    return np.where(x > numbers["Alpha"], x, _ZERO)
 
 
-def _linear(x: Array, given: Numbers) -> Array:
-    return given["Alpha"] * x + given["Beta"]
+def _linear(x: Array, numbers: Numbers) -> Array:
+    return numbers["Alpha"] * x + numbers["Beta"]
 
 
-def _hard_sigmoid(x: Array, given: Numbers) -> Array:
-    return np.maximum(np.minimum(_linear(x, given), _ONE), _ZERO)
+def _hard_sigmoid(x: Array, numbers: Numbers) -> Array:
+    return np.maximum(np.minimum(_linear(x, numbers), _ONE), _ZERO)
 
 
-def _shrink(x: Array, given: Numbers) -> Array:
-    bias, threshold = given["Bias"], given["Threshold"]
+def _shrink(x: Array, numbers: Numbers) -> Array:
+    bias, threshold = numbers["Bias"], numbers["Threshold"]
     return np.where(x > threshold, x - bias, np.where(x < -threshold, x + bias, _ZERO))
 
 
-def _sigmoid(x: Array, given: Numbers) -> Array:
+def _sigmoid(x: Array, numbers: Numbers) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def _tanh(x: Array, given: Numbers) -> Array:
+def _tanh(x: Array, numbers: Numbers) -> Array:
     return np.tanh(x)
 
 
-def _scaled_tanh(x: Array, given: Numbers) -> Array:
-    return given["Alpha"] * np.tanh(given["Beta"] * x)
+def _scaled_tanh(x: Array, numbers: Numbers) -> Array:
+    return numbers["Alpha"] * np.tanh(numbers["Beta"] * x)
 
 
-def _elu(x: Array, given: Numbers) -> Array:
-    return np.where(x >= 0, x, given["Alpha"] * np.expm1(x))
+def _elu(x: Array, numbers: Numbers) -> Array:
+    return np.where(x >= 0, x, numbers["Alpha"] * np.expm1(x))
 
 
-def _celu(x: Array, given: Numbers) -> Array:
-    alpha = given["Alpha"]
+def _celu(x: Array, numbers: Numbers) -> Array:
+    alpha = numbers["Alpha"]
     return np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0)
 
 
-def _scaled_elu(x: Array, given: Numbers) -> Array:
-    return given["Gamma"] * np.where(x > 0, x, given["Alpha"] * np.expm1(x))
+def _scaled_elu(x: Array, numbers: Numbers) -> Array:
+    return numbers["Gamma"] * np.where(x > 0, x, numbers["Alpha"] * np.expm1(x))
 
 
-def _softplus(x: Array, given: Numbers) -> Array:
-    steepness = given["Steepness"]
+def _softplus(x: Array, numbers: Numbers) -> Array:
+    steepness = numbers["Steepness"]
     return np.asarray(np.logaddexp(steepness * x, 0) / steepness)
 
 
-def _parametric_softplus(x: Array, given: Numbers) -> Array:
-    return np.asarray(given["Alpha"] * np.logaddexp(given["Beta"] * x, 0))
+def _parametric_softplus(x: Array, numbers: Numbers) -> Array:
+    return np.asarray(numbers["Alpha"] * np.logaddexp(numbers["Beta"] * x, 0))
 
 
-def _softsign(x: Array, given: Numbers) -> Array:
+def _softsign(x: Array, numbers: Numbers) -> Array:
     return np.asarray(x / (1 + np.abs(x)))
 
 
-def _gelu(x: Array, given: Numbers) -> Array:
+def _gelu(x: Array, numbers: Numbers) -> Array:
     return np.asarray(0.5 * x * (1 + error_function(x / math.sqrt(2))))
 
 
@@ -135,10 +135,10 @@ def followed(program: Program, operator: OperatorDesc) -> Program:
     activation = _OF_FLOAT64.get(name) or _OF_FLOAT32.get(name)
     if activation is None:
         raise InvalidArgument(f"the cpu backend has no {name}")
-    given: dict[str, Any] = {number: wide.type(value) for number, value in numbers.items()}
+    constants: dict[str, Any] = {number: wide.type(value) for number, value in numbers.items()}
 
     def both(sources: Sequence[Array], target: Array, scratch: Array) -> None:
         program(sources, target, scratch)
-        np.copyto(target, activation(target.astype(wide), given), casting="same_kind")
+        np.copyto(target, activation(target.astype(wide), constants), casting="same_kind")
 
     return both

@@ -84,7 +84,7 @@ class CpuDevice:
         table = checked_table(operator, self._level, self._tables, zero_output_strides=False)
         output = table.output
         # Programs depend on nothing else; a table of all FLOAT16 pays for many elements alone.
-        key = (operator.kind, *[one.element_count >= TABLE_ELEMENTS for one in operator.tensors.values()])
+        key = (operator.kind, *[tensor.element_count >= TABLE_ELEMENTS for tensor in operator.tensors.values()])
         made = self._programs.get(key)
         if made is None:
             if table.operator not in PROGRAMS:
@@ -100,13 +100,13 @@ class CpuDevice:
 
     def _layout(self, read: Sequence[TensorDesc], target: TensorDesc) -> Layout:
         """How the tensors are visited; many descriptions have the same sizes and strides."""
-        key = tuple([(one.data_type.itemsize, one.sizes, one.strides) for one in (target, *read)])
-        found = self._layouts.get(key)
-        if found is None:
+        key = tuple([(tensor.data_type.itemsize, tensor.sizes, tensor.strides) for tensor in (target, *read)])
+        layout = self._layouts.get(key)
+        if layout is None:
             if len(self._layouts) >= _MOST_LAYOUTS:
                 self._layouts.clear()
-            found = self._layouts[key] = Layout.of(read, target)
-        return found
+            layout = self._layouts[key] = Layout.of(read, target)
+        return layout
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""

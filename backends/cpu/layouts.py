@@ -34,7 +34,7 @@ class Layout:
         shape, strides = coalesced(inputs, output)
         disjoint = is_disjoint(shape, strides[-1])
         target = _steps(output, strides[-1])
-        read = [_steps(tensor, one) for tensor, one in zip(inputs, strides, strict=False)]
+        read = [_steps(tensor, tensor_strides) for tensor, tensor_strides in zip(inputs, strides, strict=False)]
         return cls(shape, target, tuple([(steps, disjoint and steps == target) for steps in read]))
 
 
@@ -54,9 +54,9 @@ def coalesced(inputs: Sequence[TensorDesc], output: TensorDesc) -> tuple[tuple[i
     """
     tensors = (output, *inputs)
     whole = output.sizes
-    if all(one.strides is None and one.sizes == whole for one in tensors):
+    if all(tensor.strides is None and tensor.sizes == whole for tensor in tensors):
         return (output.element_count,), [(1,)] * len(tensors)
-    columns = [one.element_strides if one.sizes == whole else _spread(one) for one in tensors]
+    columns = [tensor.element_strides if tensor.sizes == whole else _spread(tensor) for tensor in tensors]
     axes = [axis for axis in zip(whole, *columns, strict=True) if axis[0] > 1]
     axes.sort(key=_STEPS, reverse=True)
     merged: list[tuple[int, ...]] = []

@@ -94,9 +94,9 @@ class DirectMLBackend:
         choosing.chosen(options, cache)  # what contradicts itself is said before anything is fetched
         if options.fetch and options.library in ("", LINUX):
             fetching.fetch(cache, lambda line: sys.stderr.write(f"{line}\n"))
-        found = find(options.library, cache)
-        bridge = bridge_for(found, cache)
-        return DirectMLDevice(found, choosing.chosen(options, cache, bridge), options, bridge)
+        library_file = find(options.library, cache)
+        bridge = bridge_for(library_file, cache)
+        return DirectMLDevice(library_file, choosing.chosen(options, cache, bridge), options, bridge)
 
 
 class DirectMLDevice:
@@ -115,7 +115,7 @@ class DirectMLDevice:
     """
 
     def __init__(
-        self, found: Found, make_host: Callable[[], Host], options: Options, bridge: Bridge | None = None
+        self, library_file: Found, make_host: Callable[[], Host], options: Options, bridge: Bridge | None = None
     ) -> None:
         self._make_host = make_host
         self.options = options
@@ -125,7 +125,7 @@ class DirectMLDevice:
         self.host = make_host()
         try:
             with HeldSignals():
-                self._library = Library(found, bridge)
+                self._library = Library(library_file, bridge)
                 self.session = self._new_session()
                 self.info = self._describe()
         except BaseException as error:
@@ -133,7 +133,7 @@ class DirectMLDevice:
             self.host.close()
             if not isinstance(error, ComError):
                 raise
-            cause = f"{found.path} does not work on the {self.host.info.name}: {error}"
+            cause = f"{library_file.path} does not work on the {self.host.info.name}: {error}"
             raise BackendUnavailable(cause if fault is None else f"{cause} ({fault})") from (fault or error)
 
     def _new_session(self) -> Session:
@@ -204,19 +204,19 @@ class DirectMLDevice:
         reason, below = self.session.removed_reason(), self.host.removed_reason()
         if failed(reason) or failed(below):
             self._replace(below)
-        said = str(error) if error else "the call returned"
+        message = str(error) if error else "the call returned"
         if fault is not None:
             if not isinstance(fault, Exception):
                 raise fault
-            raise ExecutionFailed(f"{said}; in the software adapter: {type(fault).__name__}: {fault}") from fault
+            raise ExecutionFailed(f"{message}; in the software adapter: {type(fault).__name__}: {fault}") from fault
         if failed(reason) or failed(below) or (error and error.hresult in DEVICE_LOST):
-            text = f"{said}; GetDeviceRemovedReason: DirectML {name_of(reason)}, D3D12 {name_of(below)}"
+            text = f"{message}; GetDeviceRemovedReason: DirectML {name_of(reason)}, D3D12 {name_of(below)}"
             raise DeviceLost(text) from error
         if error and creating and error.hresult == E_INVALIDARG and error.call in _JUDGING:
-            raise InvalidArgument(said) from None
+            raise InvalidArgument(message) from None
         if error and error.hresult == E_OUTOFMEMORY:
-            raise MemoryError(said) from error
-        raise ExecutionFailed(said) from error
+            raise MemoryError(message) from error
+        raise ExecutionFailed(message) from error
 
     def _replace(self, below: int) -> None:
         """A new DirectML device, on a new D3D12 device if that is lost too."""
@@ -327,11 +327,11 @@ class DirectMLKernel:
         names = (*self._inputs, *self._outputs)
         if sorted(bindings) != sorted(names):
             raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(names)}")
-        found = [bindings[name] for name in names]
-        for name, region in zip(names, found, strict=True):
+        regions = [bindings[name] for name in names]
+        for name, region in zip(names, regions, strict=True):
             if region.offset < 0 or region.size < 0:
                 raise ExecutionFailed(f"{name} is bound at byte {region.offset}, {region.size} bytes long")
-        return found
+        return regions
 
     def close(self) -> None:
         """Release the operator; calling it again does nothing."""

@@ -105,7 +105,7 @@ class OperatorLayout:
 
 
 def _layouts(listed: Mapping[str, str], prefix: str) -> Mapping[str, OperatorLayout]:
-    found = {}
+    layouts = {}
     for members, operators in listed.items():
         kinds: dict[str, str] = {}
         for member in members.split():
@@ -116,8 +116,8 @@ def _layouts(listed: Mapping[str, str], prefix: str) -> Mapping[str, OperatorLay
             name = f"{prefix}{short}"
             fields = [(member, _KINDS[kind]) for member, kind in kinds.items()]
             structure = type(f"DML_{name}_OPERATOR_DESC", (ctypes.Structure,), {"_fields_": fields})
-            found[name] = OperatorLayout(name, int(code), MappingProxyType(kinds), structure)
-    return MappingProxyType(found)
+            layouts[name] = OperatorLayout(name, int(code), MappingProxyType(kinds), structure)
+    return MappingProxyType(layouts)
 
 
 LAYOUTS = _layouts(_OPERATORS, "ELEMENT_WISE_")

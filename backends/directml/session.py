@@ -237,8 +237,8 @@ class Session:
 
 def properties(dispatchable: Pointer) -> DML_BINDING_PROPERTIES:
     """What must be bound for ``dispatchable`` to run."""
-    found: DML_BINDING_PROPERTIES = dispatchable.call("GetBindingProperties")
-    return found
+    binding_properties: DML_BINDING_PROPERTIES = dispatchable.call("GetBindingProperties")
+    return binding_properties
 
 
 def _bind_whole(table: Pointer, method: str, scratch: Scratch, *count: int) -> None:

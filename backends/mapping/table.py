@@ -21,13 +21,13 @@ def rows() -> list[str]:
     return lines
 
 
-def _cell(found: Counterpart | None) -> str:
-    if found is None or not found.name:
-        return f"{_NONE} {found.lacking}" if found else _NONE
-    given = ", ".join(f"{key}={value}" for key, value in found.attributes.items())
-    bound = ["patterns as integers"] * found.patterns + ["UINT8 results"] * found.truth
-    notes = [note for note in (*bound, found.note) if note]
-    return f"`{found.name}{f'({given})' if given else ''}`" + (f": {'; '.join(notes)}" if notes else "")
+def _cell(counterpart: Counterpart | None) -> str:
+    if counterpart is None or not counterpart.name:
+        return f"{_NONE} {counterpart.lacking}" if counterpart else _NONE
+    attributes = ", ".join(f"{key}={value}" for key, value in counterpart.attributes.items())
+    bound = ["patterns as integers"] * counterpart.patterns + ["UINT8 results"] * counterpart.truth
+    notes = [note for note in (*bound, counterpart.note) if note]
+    return f"`{counterpart.name}{f'({attributes})' if attributes else ''}`" + (f": {'; '.join(notes)}" if notes else "")
 
 
 if __name__ == "__main__":

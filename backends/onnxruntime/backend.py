@@ -105,8 +105,8 @@ class OnnxRuntimeBackend:
         full, install = _PROVIDERS.get(provider, (provider, f"choose one of {', '.join(_PROVIDERS)}"))
         offered = runtime.get_available_providers()
         if full not in offered:
-            said = f"onnxruntime {runtime.__version__} has no {full}, only {', '.join(offered)}"
-            raise BackendUnavailable(said, install)
+            cause = f"onnxruntime {runtime.__version__} has no {full}, only {', '.join(offered)}"
+            raise BackendUnavailable(cause, install)
         options = {
             "provider": full,
             "opset": opset,
@@ -161,21 +161,21 @@ class OnnxRuntimeDevice:
         """What :meth:`_taken` finds for each part; once in a process for all devices of these options and tables."""
         key = (self.runtime, tuple(sorted(self.options.items())), id(self._tables))
         if key not in _PROBED:
-            found = {
+            types_by_part = {
                 part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
             }
-            if not any(found.values()):
-                return found  # whoever opens it again may have mended that
-            _PROBED[key] = self._tables, found
+            if not any(types_by_part.values()):
+                return types_by_part  # whoever opens it again may have mended that
+            _PROBED[key] = self._tables, types_by_part
         return _PROBED[key][1]
 
     def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
         """The element types on which the provider runs a part of an operator, found by loading a model of each."""
         taken = set()
         for data_type in table.data_types:
-            one = sample(table, part, data_type)
+            operator = sample(table, part, data_type)
             try:
-                self.session(self.model(one, table, self.node(one, table)))
+                self.session(self.model(operator, table, self.node(operator, table)))
             except (NotSupported, InvalidArgument, ExecutionFailed) as error:
                 self._complaint = str(error)
             else:
@@ -185,14 +185,14 @@ class OnnxRuntimeDevice:
     def _mapping(self) -> list[Mapped]:
         clip, most, rounded = (version_at(self.onnx, name, self.opset) for name in ("Clip", "Max", "Round"))
         operands = "constants of the model" if self.options["bounds"] == "constant" else "inputs of the model"
-        given = "attributes min and max" if self.opset < _ATTRIBUTES_UNTIL else f"min and max as {operands}"
+        bounds = "attributes min and max" if self.opset < _ATTRIBUTES_UNTIL else f"min and max as {operands}"
         types = {name: types_text(kinds) for name, kinds in self._claimed.items()}
         if self.options["threshold"] == "clip":
             threshold = f"Clip-{clip} without max"
         else:
             threshold = f"Max-{most}(x, Min), Min as one of the {operands}"
         rows = [
-            Mapped("CLIP", f"Clip-{clip}, {given}", "runtime", f"takes {types[CLIP]}"),
+            Mapped("CLIP", f"Clip-{clip}, {bounds}", "runtime", f"takes {types[CLIP]}"),
             Mapped(
                 "THRESHOLD", threshold, "runtime" if self._claimed[THRESHOLD] else "nobody", f"takes {types[THRESHOLD]}"
             ),
@@ -244,20 +244,20 @@ class OnnxRuntimeDevice:
 
     def _mapped_part(self, part: str) -> list[Mapped]:
         """The row of a part that has none of its own above."""
-        found = COUNTERPARTS.get(part)
+        counterpart = COUNTERPARTS.get(part)
         if f"ELEMENT_WISE_{part.split(' ')[0]}" in (CLIP, ROUND, THRESHOLD):
             return []
-        if found is None or not found.name:
-            return [Mapped(part, "", "nobody", found.lacking if found else "mapped to nothing")]
-        version = version_at(self.onnx, found.name, self.opset)
+        if counterpart is None or not counterpart.name:
+            return [Mapped(part, "", "nobody", counterpart.lacking if counterpart else "mapped to nothing")]
+        version = version_at(self.onnx, counterpart.name, self.opset)
         if version is None:
-            return [Mapped(part, "", "nobody", f"opset {self.opset} has no {found.name}")]
-        given = "".join(f", {key}={value}" for key, value in found.attributes.items())
+            return [Mapped(part, "", "nobody", f"opset {self.opset} has no {counterpart.name}")]
+        attributes = "".join(f", {key}={value}" for key, value in counterpart.attributes.items())
         notes = [f"takes {types_text(self._taken_parts[part])}"]
-        notes += ["patterns bound as unsigned integers"] * found.patterns
-        notes += ["its bool bound over UINT8"] * found.truth
-        notes += [found.note] if found.note else []
-        return [Mapped(part, f"{found.name}-{version}{given}", "runtime", "; ".join(notes))]
+        notes += ["patterns bound as unsigned integers"] * counterpart.patterns
+        notes += ["its bool bound over UINT8"] * counterpart.truth
+        notes += [counterpart.note] if counterpart.note else []
+        return [Mapped(part, f"{counterpart.name}-{version}{attributes}", "runtime", "; ".join(notes))]
 
     def node(self, operator: OperatorDesc, table: OperatorTable) -> Node:
         """What ``operator`` is mapped to.
@@ -266,19 +266,21 @@ class OnnxRuntimeDevice:
             NotSupported: nothing.
         """
         part = part_of(operator, table)
-        found = COUNTERPARTS.get(part)
-        if found is None or not found.name:
-            raise NotSupported(f"{part}: {found.lacking if found else 'mapped to nothing'}")
-        if version_at(self.onnx, found.name, self.opset) is None:
-            raise NotSupported(f"opset {self.opset} has no {found.name}")
+        counterpart = COUNTERPARTS.get(part)
+        if counterpart is None or not counterpart.name:
+            raise NotSupported(f"{part}: {counterpart.lacking if counterpart else 'mapped to nothing'}")
+        if version_at(self.onnx, counterpart.name, self.opset) is None:
+            raise NotSupported(f"opset {self.opset} has no {counterpart.name}")
         if "Min" in operator.attributes:
-            return self._bounded(operator, found.name)
+            return self._bounded(operator, counterpart.name)
         data_type = operator.tensors[table.inputs[0]].data_type
-        if found.only is not None and data_type not in found.only:
-            raise NotSupported(f"{part} on {data_type.name}: {found.note}")
-        if found.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
-            raise NotSupported(f"{part}: the result of {found.name} is bool, of one byte")
-        return Node(found.name, attributes=found.attributes, patterns=found.patterns, truth=found.truth)
+        if counterpart.only is not None and data_type not in counterpart.only:
+            raise NotSupported(f"{part} on {data_type.name}: {counterpart.note}")
+        if counterpart.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
+            raise NotSupported(f"{part}: the result of {counterpart.name} is bool, of one byte")
+        return Node(
+            counterpart.name, attributes=counterpart.attributes, patterns=counterpart.patterns, truth=counterpart.truth
+        )
 
     def _bounded(self, operator: OperatorDesc, named: str) -> Node:
         """The node of an operator with Min."""

@@ -82,19 +82,21 @@ def build(
 
     first = next(iter(inputs.values()))
     values = {name: np.asarray(value, node.bound_as(first)) for name, value in node.values.items()}
-    given, initializers = [], []
+    graph_inputs, initializers = [], []
     for name, tensor in inputs.items():
         if elements is not None:
             initializers.append(constant(name, elements[name], list(tensor.sizes)))
         else:
-            given.append(helper.make_tensor_value_info(name, kind_of(node.bound_as(tensor)), list(tensor.sizes)))
+            graph_inputs.append(helper.make_tensor_value_info(name, kind_of(node.bound_as(tensor)), list(tensor.sizes)))
     if constants:
         initializers += [constant(name, value, []) for name, value in values.items()]
     else:
-        given += [helper.make_tensor_value_info(name, kind_of(value.dtype), []) for name, value in values.items()]
+        graph_inputs += [
+            helper.make_tensor_value_info(name, kind_of(value.dtype), []) for name, value in values.items()
+        ]
     made = helper.make_node(node.operator, [*inputs, *node.operands], ["y"], **node.attributes)
     results = [helper.make_tensor_value_info("y", kind_of(node.result_as(output)), list(output.sizes))]
-    graph = helper.make_graph([made], "dmlcts", given, results, initializers)
+    graph = helper.make_graph([made], "dmlcts", graph_inputs, results, initializers)
     imports = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=imports)
     model.ir_version = max(_LEAST_IR, helper.find_min_ir_version_for(imports))
@@ -104,8 +106,8 @@ def build(
 
 def versions(onnx: Any, operator: str) -> list[int]:
     """The opsets in which ``operator`` changed, in order."""
-    found = onnx.defs.get_all_schemas_with_history()
-    return sorted(schema.since_version for schema in found if schema.name == operator and not schema.domain)
+    schemas = onnx.defs.get_all_schemas_with_history()
+    return sorted(schema.since_version for schema in schemas if schema.name == operator and not schema.domain)
 
 
 @lru_cache(maxsize=1024)  # asked with every kernel, and answered from a list of thousands

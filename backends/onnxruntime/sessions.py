@@ -36,10 +36,10 @@ def loaded(runtime: Any, options: Mapping[str, str], model: bytes) -> Any:
     try:
         made = runtime.InferenceSession(model, chosen, providers=[provider])
     except Exception as error:  # its errors have names of their own, one of them the contract's
-        said = " ".join(str(error).split())
-        if type(error).__name__ in ("NotImplemented", "InvalidGraph") or "disable_cpu_ep_fallback" in said:
-            raise NotSupported(f"onnxruntime: {said}") from error
-        raise InvalidArgument(f"onnxruntime does not load the model: {said}") from error
+        message = " ".join(str(error).split())
+        if type(error).__name__ in ("NotImplemented", "InvalidGraph") or "disable_cpu_ep_fallback" in message:
+            raise NotSupported(f"onnxruntime: {message}") from error
+        raise InvalidArgument(f"onnxruntime does not load the model: {message}") from error
     if made.get_providers()[0] != provider:
         raise ExecutionFailed(f"onnxruntime fell back from {provider} to {made.get_providers()[0]}")
     return made
@@ -61,13 +61,13 @@ class KeptSessions:
             operator: the description; its attributes are compared by their bits.
             load: makes the session where none is kept; what it raises is kept nowhere.
         """
-        found = self._kept.pop(operator, None)
-        if found is None:
-            found = load()
+        session = self._kept.pop(operator, None)
+        if session is None:
+            session = load()
             if len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-        self._kept[operator] = found
-        return found
+        self._kept[operator] = session
+        return session
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -23,7 +23,7 @@ LEAST_SECRET_BYTES = 32
 MOST_SECRET_BYTES = 1024
 _LEAST_DIFFERENT = 8  # bytes; of what was drawn at random there are more
 _WHITE, _DIGITS, _PRINTABLE = (
-    frozenset(given.encode()) for given in (string.whitespace, string.digits, string.printable)
+    frozenset(characters.encode()) for characters in (string.whitespace, string.digits, string.printable)
 )
 _MEND = "make one with `dmlcts runners secret FILE`, and give both machines the same"
 
@@ -45,9 +45,9 @@ def proof(secret: bytes, role: str, suite_nonce: bytes, runner_nonce: bytes) -> 
     return hmac.digest(secret, f"dmlcts-runner/1 {role}".encode() + suite_nonce + runner_nonce, "sha256")
 
 
-def proves(given: bytes, secret: bytes, role: str, suite_nonce: bytes, runner_nonce: bytes) -> bool:
-    """Whether ``given`` is the proof, compared in a time that does not depend on where it differs."""
-    return hmac.compare_digest(given, proof(secret, role, suite_nonce, runner_nonce))
+def proves(candidate: bytes, secret: bytes, role: str, suite_nonce: bytes, runner_nonce: bytes) -> bool:
+    """Whether ``candidate`` is the proof, compared in a time that does not depend on where it differs."""
+    return hmac.compare_digest(candidate, proof(secret, role, suite_nonce, runner_nonce))
 
 
 def wrong_with_secret(secret: bytes) -> str:

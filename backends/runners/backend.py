@@ -88,8 +88,8 @@ class RunnerKernel:
             payload = session.ask("dispatch", parts, self._sizes, into)
         except Refused as refused:
             raise session.error(refused) from None
-        said = self._reply.unpack(payload)
-        if said != {"kernel": self._number, "place": place, "memory_size": size}:
+        reply = self._reply.unpack(payload)
+        if reply != {"kernel": self._number, "place": place, "memory_size": size}:
             raise session.garbled("another kernel or memory than the one that was given")
 
     def close(self) -> None:
@@ -122,11 +122,11 @@ class RunnerDevice:
         self._hello = hello
         level = FeatureLevel.parse(hello.info["feature_level"])
         self._broken = _description_rules(level) if hello.suite_validates else None
-        said = {**hello.info["details"], **details, "protocol": definition().protocol}
-        said["shared_memory"] = share and hello.shared_memory
+        device_details = {**hello.info["details"], **details, "protocol": definition().protocol}
+        device_details["shared_memory"] = share and hello.shared_memory
         if hello.suite_validates:
-            said["refusals"] = "by the suite, from the spec tables"
-        self.info = DeviceInfo(**{**hello.info, "details": said})
+            device_details["refusals"] = "by the suite, from the spec tables"
+        self.info = DeviceInfo(**{**hello.info, "details": device_details})
 
     def session(self) -> Session:
         """The conversation that goes on, with a fresh runner where the last was lost.
@@ -194,12 +194,12 @@ class RunnerDevice:
             return
         asked = layouts["share"].pack(segment=number, size=size, token=segment.asked, path=segment.path)
         try:
-            said = reply.unpack(session.ask("share", [asked], range(reply.size, reply.size + 1)))
+            answer = reply.unpack(session.ask("share", [asked], range(reply.size, reply.size + 1)))
         except Refused:  # it cannot look into our memory: the pipe has to do
             segment.close()
             self._share = False
             return
-        if said != {"segment": number, "reserved": 0, "token": segment.due}:
+        if answer != {"segment": number, "reserved": 0, "token": segment.due}:
             raise session.garbled("it shares another memory than the one that was named")
         self._segment = segment
 
@@ -256,7 +256,7 @@ def _description_rules(level: FeatureLevel) -> Callable[[OperatorDesc], str]:
     from dmlcts.specs.rules import violations
 
     tables = load_tables()
-    return lambda operator: next((one.text for one in violations(operator, level, tables)), "")
+    return lambda operator: next((violation.text for violation in violations(operator, level, tables)), "")
 
 
 class RunnerBackend:

@@ -75,15 +75,15 @@ class Layout:
     def unpack(self, data: bytes | memoryview, offset: int = 0) -> dict[str, Any]:
         """The fields of the bytes from ``offset`` on; text ends at its first zero, what is no UTF-8 is replaced."""
         flat = iter(self._struct.unpack_from(data, offset))
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for field in self.fields:
             if field.base == "char":
-                found[field.name] = next(flat).partition(b"\0")[0].decode("utf-8", "replace")
+                values[field.name] = next(flat).partition(b"\0")[0].decode("utf-8", "replace")
             elif field.base == "byte" or field.count == 1:
-                found[field.name] = next(flat)
+                values[field.name] = next(flat)
             else:
-                found[field.name] = tuple(next(flat) for _ in range(field.count))
-        return found
+                values[field.name] = tuple(next(flat) for _ in range(field.count))
+        return values
 
 
 def _text_bytes(field: Field, text: str) -> bytes:
@@ -131,10 +131,10 @@ def definition() -> Definition:
     """The protocol that this version of the suite speaks."""
     text = importlib.resources.files(__package__).joinpath("protocol.json").read_text(encoding="utf-8")
     read = json.loads(text)
-    layouts = {name: Layout(name, tuple(map(_field, one["fields"]))) for name, one in read["layouts"].items()}
+    layouts = {name: Layout(name, tuple(map(_field, layout["fields"]))) for name, layout in read["layouts"].items()}
     operators = {
-        name: OperatorMembers(one["code"], MappingProxyType(dict(one["members"])))
-        for name, one in read["operators"].items()
+        name: OperatorMembers(operator["code"], MappingProxyType(dict(operator["members"])))
+        for name, operator in read["operators"].items()
     }
     statuses_of = {kind: frozenset(names) for kind, names in read["statuses_of"].items()}
     tables = ("limits", "kinds", "statuses", "hello_flags", "attribute_kinds", "places", "data_types", "enumerations")

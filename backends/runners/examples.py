@@ -55,7 +55,7 @@ def _named(layout: str, field: str, value: int) -> str:
         name = next((name for name, number in known.kinds.items() if number == value & ~known.reply), "")
         return f"{name}'s reply" if value & known.reply else name
     if (layout, field) in (("create", "operator_type"), ("claim", "operator_type")):
-        return next((name for name, one in known.operators.items() if one.code == value), "")
+        return next((name for name, operator in known.operators.items() if operator.code == value), "")
     table: Mapping[str, int] = getattr(known, _NAMES.get((layout, field), "places"))
     if (layout, field) not in _NAMES:
         return ""
@@ -105,14 +105,14 @@ def annotated(data: bytes, layouts: list[str], notes: Mapping[str, str] | None =
             note = (notes or {}).get(f"{name}.{field.name}", "")
             if (name, field.name) == ("attribute", "value"):
                 note = ", ".join(map(str, struct.unpack("<ff", values["value"])[: 1 + (values["kind"] == 3)]))
-            said = _meaning(layout, field, values[field.name], note)
-            lines.append(f"{at + offset:5}  {shown:<47}  {f'{name}.{field.name}':<28}  {said}".rstrip())
+            meaning = _meaning(layout, field, values[field.name], note)
+            lines.append(f"{at + offset:5}  {shown:<47}  {f'{name}.{field.name}':<28}  {meaning}".rstrip())
         at += layout.size
     rest = data[at:]
-    said = (notes or {}).get("rest", "")
+    meaning = (notes or {}).get("rest", "")
     for offset in range(0, len(rest), _LINE):
-        lines.append(f"{at + offset:5}  {rest[offset : offset + _LINE].hex(' '):<47}  {said}".rstrip())
-        said = ""
+        lines.append(f"{at + offset:5}  {rest[offset : offset + _LINE].hex(' '):<47}  {meaning}".rstrip())
+        meaning = ""
     return "```text\n" + "\n".join(lines) + "\n```"
 
 
@@ -152,7 +152,7 @@ def blocks() -> dict[str, str]:
     layouts = known.layouts
     members = known.operators[_CLIP.name]
     hello = messages.encode_hello({"adapter": "1"}, shared_memory=True)
-    said = layouts["hello_reply"].pack(
+    hello_reply = layouts["hello_reply"].pack(
         protocol=known.protocol,
         version=1,
         feature_level=0x5000,
@@ -166,8 +166,8 @@ def blocks() -> dict[str, str]:
         library="libacme",
         library_version="7",
     )
-    said += layouts["claim"].pack(operator_type=8, data_types=1 << 1 | 1 << 2)
-    said += layouts["detail"].pack(key="board", value="rev B")
+    hello_reply += layouts["claim"].pack(operator_type=8, data_types=1 << 1 | 1 << 2)
+    hello_reply += layouts["detail"].pack(key="board", value="rev B")
     create = messages.encode_create(1, _CLIP)
     follows = messages.encode_dispatch(1, members, _REGIONS, _MEMORY, 0)
     answered = layouts["dispatch_reply"].pack(kernel=1, memory_size=_MEMORY)
@@ -175,13 +175,15 @@ def blocks() -> dict[str, str]:
     shared = messages.encode_dispatch(1, members, _REGIONS, 1 << 20, 1)
 
     def shown(name: str, data: bytes, *parts: str, **notes: str) -> None:
-        found[name] = annotated(data, ["header", *parts], {key.replace("__", "."): text for key, text in notes.items()})
+        sections[name] = annotated(
+            data, ["header", *parts], {key.replace("__", "."): text for key, text in notes.items()}
+        )
 
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     shown("hello", _message("hello", 1, hello), "hello", "option")
     shown(
         "hello reply",
-        _message("hello", 1, said, "ok"),
+        _message("hello", 1, hello_reply, "ok"),
         "hello_reply",
         "claim",
         "detail",
@@ -228,7 +230,7 @@ def blocks() -> dict[str, str]:
     shown("challenge reply", _message("challenge", 1, runner_nonce + _proof("runner"), "ok"), "challenge_reply")
     shown("prove", _message("prove", 2, _proof("suite")), "prove")
     shown("prove reply", _message("prove", 2, b"", "ok"))
-    return {**found, **_tables()}
+    return {**sections, **_tables()}
 
 
 def _tables() -> dict[str, str]:
@@ -252,8 +254,8 @@ def _tables() -> dict[str, str]:
     rows = ["| number | operator | members, counted from 0 |", "|---|---|---|"]
     for name, operator in known.operators.items():
         members = [f"{member} ({kind})".removesuffix(" (tensor)") for member, kind in operator.members.items()]
-        said = " · ".join(members)
-        rows.append(f"| {operator.code} | {name.removeprefix('ELEMENT_WISE_')} | {said.replace('_', ' ')} |")
+        members_text = " · ".join(members)
+        rows.append(f"| {operator.code} | {name.removeprefix('ELEMENT_WISE_')} | {members_text.replace('_', ' ')} |")
     shown["operators"] = "\n".join(rows)
     return shown
 
@@ -265,7 +267,7 @@ def filled_in(text: str) -> str:
         LookupError: a mark has no end, or names what is not made.
     """
     made = blocks()
-    put: Callable[[re.Match[str]], str] = lambda found: f"{found[1]}\n{made[found[2]]}\n{found[3]}"  # noqa: E731
+    put: Callable[[re.Match[str]], str] = lambda match: f"{match[1]}\n{made[match[2]]}\n{match[3]}"  # noqa: E731
     marked = re.compile(r"(<!-- made: ([a-z _]+) -->)\n.*?(<!-- end: \2 -->)", re.DOTALL)
     return marked.sub(put, text)
 

@@ -79,43 +79,43 @@ def read_hello(payload: bytes) -> Hello:
     """
     known = definition()
     layout = known.layouts["hello_reply"]
-    said = layout.unpack(payload)
-    if said["protocol"] != known.protocol or said["version"] != VERSION:
-        cause = f"the runner speaks {said['protocol']!r}, version {said['version']}; this is {known.protocol}"
+    answer = layout.unpack(payload)
+    if answer["protocol"] != known.protocol or answer["version"] != VERSION:
+        cause = f"the runner speaks {answer['protocol']!r}, version {answer['version']}; this is {known.protocol}"
         raise BackendUnavailable(cause, "build it with a kit of this version")
     claim, detail = known.layouts["claim"], known.layouts["detail"]
-    claims, details = said["claim_count"], said["detail_count"]
+    claims, details = answer["claim_count"], answer["detail_count"]
     counted = layout.size + claims * claim.size + details * detail.size
     if counted != len(payload):
         raise BackendUnavailable(
             f"the runner's hello has {len(payload)} bytes where {claims} claims and {details} details make {counted}",
             "see hello in backends/RUNNERS.md",
         )
-    level = next((level for level in FeatureLevel if level.dml_value == said["feature_level"]), None)
+    level = next((level for level in FeatureLevel if level.dml_value == answer["feature_level"]), None)
     if level is None:
         mend = "give DML_FEATURE_LEVEL's number, 0x5000 for 5.0"
-        raise BackendUnavailable(f"the runner claims the feature level {said['feature_level']:#x}", mend)
-    if not said["name"]:
+        raise BackendUnavailable(f"the runner claims the feature level {answer['feature_level']:#x}", mend)
+    if not answer["name"]:
         raise BackendUnavailable("the runner does not say its name", "fill in the name in its hello")
     at = layout.size
     claimed = [claim.unpack(payload, at + index * claim.size) for index in range(claims)]
     at += claims * claim.size
-    told = [detail.unpack(payload, at + index * detail.size) for index in range(details)]
-    flags = said["flags"]
+    pairs = [detail.unpack(payload, at + index * detail.size) for index in range(details)]
+    flags = answer["flags"]
     return Hello(
         {
-            "name": said["name"],
+            "name": answer["name"],
             "feature_level": str(level),
-            "adapter": said["adapter"],
-            "driver": said["driver"],
-            "library": said["library"],
-            "version": said["library_version"],
+            "adapter": answer["adapter"],
+            "driver": answer["driver"],
+            "library": answer["library"],
+            "version": answer["library_version"],
             "data_types": _claimed(claimed),
-            "details": {one["key"]: one["value"] for one in told},
+            "details": {pair["key"]: pair["value"] for pair in pairs},
         },
         bool(flags & known.hello_flags["shared_memory"]),
         bool(flags & known.hello_flags["suite_validates"]),
-        said["most_length"],
+        answer["most_length"],
     )
 
 
@@ -123,15 +123,15 @@ def _claimed(claims: list[dict[str, Any]]) -> Mapping[str, list[str]] | None:
     if not claims:
         return None
     names = {operator.code: name for name, operator in definition().operators.items()}
-    found: dict[str, list[str]] = {}
+    type_names: dict[str, list[str]] = {}
     for claim in claims:
         name = names.get(claim["operator_type"])
-        if name is None or name in found:
+        if name is None or name in type_names:
             why = "twice" if name else "which is no element-wise operator"
             mend = "claim each by its DML_OPERATOR_TYPE, once"
             raise BackendUnavailable(f"the runner claims the operator {claim['operator_type']}, {why}", mend)
-        found[name] = [data_type.name for data_type in DataType if claim["data_types"] >> data_type.dml_value & 1]
-    return found
+        type_names[name] = [data_type.name for data_type in DataType if claim["data_types"] >> data_type.dml_value & 1]
+    return type_names
 
 
 def encode_create(kernel: int, operator: OperatorDesc) -> bytes:
@@ -156,9 +156,9 @@ def encode_create(kernel: int, operator: OperatorDesc) -> bytes:
     try:
         tensors = [_tensor(places[name], operator.tensors[name]) for name in places if name in operator.tensors]
         attributes = [
-            known.layouts["attribute"].pack(member=places[name], **given)
+            known.layouts["attribute"].pack(member=places[name], **fields)
             for name, kind in layout.members.items()
-            if kind != "tensor" and (given := _attribute(name, kind, operator.attributes.get(name))) is not None
+            if kind != "tensor" and (fields := _attribute(name, kind, operator.attributes.get(name))) is not None
         ]
     except ValueError as error:
         raise InvalidArgument(f"DirectML's structures cannot say it: {error}") from None

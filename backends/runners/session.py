@@ -153,23 +153,23 @@ class Session:
             return self.garbled(f"its error claims {length} bytes of text, at most {self._most_text} are allowed")
         text = bytearray(length)
         self._transport.receive(memoryview(text), deadline)
-        said = " ".join(text.decode("utf-8", "replace").split())
+        message = " ".join(text.decode("utf-8", "replace").split())
         if name == "bad_message":
             self.understood = False
-            return self.garbled(f"it says of {kind}: {said}")
-        return Refused(name, said)
+            return self.garbled(f"it says of {kind}: {message}")
+        return Refused(name, message)
 
-    def garbled(self, said: str) -> ProcessLost:
+    def garbled(self, reason: str) -> ProcessLost:
         """Stop a runner whose reply cannot be; gives what to raise."""
         self.alive = False
-        return self._transport.lost(_GARBAGE, f"{_GARBAGE}: {said}")
+        return self._transport.lost(_GARBAGE, f"{_GARBAGE}: {reason}")
 
     def error(self, refused: Refused) -> Exception:
         """The contract's error for a status, with what the runner wrote to its standard error lately."""
         raised = _ERRORS.get(refused.status, ExecutionFailed)
-        said = "" if refused.status in ("invalid_argument", "not_supported") else self._transport.said()
+        recent_output = "" if refused.status in ("invalid_argument", "not_supported") else self._transport.said()
         text = refused.text or refused.status.replace("_", " ")
-        return raised(f"{text}\nthe runner said:\n{said}" if said else text)
+        return raised(f"{text}\nthe runner said:\n{recent_output}" if recent_output else text)
 
     def greet(
         self,
@@ -205,9 +205,11 @@ class Session:
                 self._prove_second if runner_proves_first else self._prove_first,
             )
         except SilentError:
-            said = self._transport.lost("", f"no hello from the runner within {patience:g} s")
+            process_lost = self._transport.lost("", f"no hello from the runner within {patience:g} s")
             self.close()
-            raise BackendUnavailable(str(said), "see that it answers, or give it time: -o patience=SECONDS") from None
+            raise BackendUnavailable(
+                str(process_lost), "see that it answers, or give it time: -o patience=SECONDS"
+            ) from None
         except BaseException:
             self.close()
             raise
@@ -242,8 +244,8 @@ class Session:
         mine = layouts["authenticate"].pack(proof=authentication.proof(secret, "suite proves", drawn, theirs))
         size = layouts["authenticate_reply"].size
         answer = self.ask("authenticate", [mine], range(size, size + 1), None, deadline)
-        said = layouts["authenticate_reply"].unpack(answer)["proof"]
-        if not authentication.proves(said, secret, "runner proves", drawn, theirs):
+        proof = layouts["authenticate_reply"].unpack(answer)["proof"]
+        if not authentication.proves(proof, secret, "runner proves", drawn, theirs):
             raise Refused("denied", "it does not know the secret")
 
     def _prove_second(self, secret: bytes, deadline: float) -> None:
@@ -251,10 +253,10 @@ class Session:
         drawn = authentication.nonce()
         size = layouts["challenge_reply"].size
         asked = layouts["challenge"].pack(nonce=drawn)
-        said = layouts["challenge_reply"].unpack(self.ask("challenge", [asked], range(size, size + 1), None, deadline))
-        if not authentication.proves(said["proof"], secret, "runner", drawn, said["nonce"]):
+        reply = layouts["challenge_reply"].unpack(self.ask("challenge", [asked], range(size, size + 1), None, deadline))
+        if not authentication.proves(reply["proof"], secret, "runner", drawn, reply["nonce"]):
             raise Refused("denied", "it does not know the secret")
-        mine = layouts["prove"].pack(proof=authentication.proof(secret, "suite", drawn, said["nonce"]))
+        mine = layouts["prove"].pack(proof=authentication.proof(secret, "suite", drawn, reply["nonce"]))
         self.ask("prove", [mine], deadline=deadline)
 
     def close(self) -> None:

@@ -107,8 +107,8 @@ class ProcessTransport:
                 preexec_fn=_dying_with_parent(),  # one system call
             )
         except (OSError, ValueError) as error:
-            said = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise BackendUnavailable(f"cannot start {words[0]!r}: {said}", "check the command after exec:") from None
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise BackendUnavailable(f"cannot start {words[0]!r}: {reason}", "check the command after exec:") from None
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: PT018, S101  # pipes, as asked for
         self._input, self._output = stdin.fileno(), stdout.fileno()
@@ -183,8 +183,8 @@ class ProcessTransport:
         return ProcessLost(outcome, title, self._with_words(text))
 
     def _with_words(self, text: str) -> str:
-        said = self._words.text()
-        return f"{text}\nwhat it said last:\n{said}" if said else text
+        output = self._words.text()
+        return f"{text}\nwhat it said last:\n{output}" if output else text
 
     def lost(self, title: str, text: str) -> ProcessLost:
         """Stop it; gives what to raise."""
@@ -201,9 +201,9 @@ class ProcessTransport:
         if self._growth is None:
             self._growth = Growth(self._allowed, all_shared, self._resident)
             self._growth.begin(held)
-        said = overgrown(self._growth.grown(held), self._allowed)
-        if said:
-            raise self._stopped("resource_error", "the runner holds ever more memory", f"it was stopped: {said}")
+        reason = overgrown(self._growth.grown(held), self._allowed)
+        if reason:
+            raise self._stopped("resource_error", "the runner holds ever more memory", f"it was stopped: {reason}")
 
     def close(self) -> None:
         """Close its input, give it a moment to end, then end it."""
@@ -261,9 +261,9 @@ class SocketTransport:
         try:
             self._socket = socket.create_connection((host, port), min(patience, _CONNECT_SECONDS))
         except OSError as error:
-            said = error.strerror or str(error)
+            reason = error.strerror or str(error)
             mend = "start the runner there, and see that it listens on that address"
-            raise BackendUnavailable(f"no runner at {self._where}: {said}", mend) from None
+            raise BackendUnavailable(f"no runner at {self._where}: {reason}", mend) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(None)
 

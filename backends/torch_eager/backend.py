@@ -81,9 +81,9 @@ class TorchBackend:
         if clamp == "minmax" and bounds == "scalar":
             raise UsageError("torch.minimum and torch.maximum take no scalars", "choose bounds=tensor or clamp=clamp")
         torch = load("torch", _INSTALL)
-        found = _device(torch, device)
+        torch_device = _device(torch, device)
         options = {"device": device, "clamp": clamp, "bounds": bounds, "compile": compile}
-        return TorchDevice(torch, found, options)
+        return TorchDevice(torch, torch_device, options)
 
 
 def _device(torch: Any, name: str) -> Any:
@@ -153,17 +153,17 @@ class TorchDevice:
                 x = self.torch.ones(4, device=self.device)
                 self._run(self.torch.trunc, [x], x)
         except Exception as error:  # whatever stands in its way, it cannot be used
-            said = " ".join(str(error).split())[:300]
+            message = " ".join(str(error).split())[:300]
             mend = "install a C++ compiler (g++ or clang; MSVC on Windows), or leave compile=yes away"
-            raise BackendUnavailable(f"torch.compile does not work here: {said}", mend) from error
+            raise BackendUnavailable(f"torch.compile does not work here: {message}", mend) from error
 
     def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
         """The element types on which PyTorch runs a part of an operator here, found by trying each."""
         taken = set()
         for data_type in table.data_types:
-            one = sample(table, part, data_type)
+            operator = sample(table, part, data_type)
             try:
-                self.trial(one, table, self.program(one, table))
+                self.trial(operator, table, self.program(operator, table))
             except (NotSupported, InvalidArgument):
                 continue
             taken.add(data_type)
@@ -219,17 +219,19 @@ class TorchDevice:
         return rows
 
     def _mapped_part(self, part: str, way: str) -> list[Mapped]:
-        found = COUNTERPARTS.get(part)
+        counterpart = COUNTERPARTS.get(part)
         if f"ELEMENT_WISE_{part.split(' ')[0]}" in _OF_THEIR_OWN:
             return []
-        if found is None or not found.name:
-            return [Mapped(part, "", "nobody", found.lacking if found else "mapped to nothing")]
+        if counterpart is None or not counterpart.name:
+            return [Mapped(part, "", "nobody", counterpart.lacking if counterpart else "mapped to nothing")]
         rows = []
-        for kinds, one in ((" of integers", COUNTERPARTS.get(f"{part} of integers")), ("", found)):
-            if one is not None:
-                given = "".join(f", {key}={value!r}" for key, value in one.attributes.items())
-                notes = [f"takes {types_text(self._taken_parts[part])}", *filter(None, [one.note])]
-                rows.append(Mapped(part + kinds, f"torch.{one.name}{given}, {way}", "runtime", "; ".join(notes)))
+        for kinds, variant in ((" of integers", COUNTERPARTS.get(f"{part} of integers")), ("", counterpart)):
+            if variant is not None:
+                attributes = "".join(f", {key}={value!r}" for key, value in variant.attributes.items())
+                notes = [f"takes {types_text(self._taken_parts[part])}", *filter(None, [variant.note])]
+                rows.append(
+                    Mapped(part + kinds, f"torch.{variant.name}{attributes}, {way}", "runtime", "; ".join(notes))
+                )
         return rows
 
     def counterpart(self, operator: OperatorDesc, table: OperatorTable) -> Counterpart:
@@ -239,39 +241,39 @@ class TorchDevice:
             NotSupported: nothing.
         """
         part = part_of(operator, table)
-        found = COUNTERPARTS.get(part)
+        equivalent = COUNTERPARTS.get(part)
         if not operator.tensors[table.inputs[0]].data_type.is_floating:
-            found = COUNTERPARTS.get(f"{part} of integers", found)
-        if found is None or not found.name:
-            raise NotSupported(f"{part}: {found.lacking if found else 'mapped to nothing'}")
-        if found.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
-            raise NotSupported(f"{part}: the result of torch.{found.name} is of one byte")
-        return found
+            equivalent = COUNTERPARTS.get(f"{part} of integers", equivalent)
+        if equivalent is None or not equivalent.name:
+            raise NotSupported(f"{part}: {equivalent.lacking if equivalent else 'mapped to nothing'}")
+        if equivalent.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
+            raise NotSupported(f"{part}: the result of torch.{equivalent.name} is of one byte")
+        return equivalent
 
-    def dtype(self, data_type: DataType, found: Counterpart, *, result: bool = False) -> Any:
+    def dtype(self, data_type: DataType, counterpart: Counterpart, *, result: bool = False) -> Any:
         """PyTorch's name of the type that a tensor is viewed as.
 
         Raises:
             NotSupported: it has none, as before 2.3 for unsigned types wider than a byte.
         """
-        if result and found.truth:
+        if result and counterpart.truth:
             return self.torch.bool
-        name = f"int{8 * data_type.itemsize}" if found.patterns else data_type.name.lower()
+        name = f"int{8 * data_type.itemsize}" if counterpart.patterns else data_type.name.lower()
         if not hasattr(self.torch, name):
             raise NotSupported(f"torch {self.torch.__version__} has no type {name}")
         return getattr(self.torch, name)
 
-    def _operand(self, operator: OperatorDesc, name: str, found: Counterpart) -> Any:
+    def _operand(self, operator: OperatorDesc, name: str, counterpart: Counterpart) -> Any:
         """A bound as torch is given it: a Python number, or a tensor of no dimension."""
         kind = operator.input.data_type
         if self.options["bounds"] == "scalar" and kind.is_floating:
-            given = operator.attributes[name]
-            return float(given.value if isinstance(given, ScalarUnion) else bound(operator, name))
+            attribute = operator.attributes[name]
+            return float(attribute.value if isinstance(attribute, ScalarUnion) else bound(operator, name))
         value = cast_bound(operator, name, operator.name != THRESHOLD)
         if self.options["bounds"] == "scalar":
             return int(value)
         buffer = bytearray(np.asarray(value).tobytes())
-        return self.torch.frombuffer(buffer, dtype=self.dtype(kind, found)).reshape(()).to(self.device)
+        return self.torch.frombuffer(buffer, dtype=self.dtype(kind, counterpart)).reshape(()).to(self.device)
 
     def program(self, operator: OperatorDesc, table: OperatorTable) -> Program:
         """What ``operator`` is mapped to: writes the output tensor, which may be one of the input tensors itself.
@@ -279,14 +281,14 @@ class TorchDevice:
         Raises:
             NotSupported: nothing.
         """
-        torch, found = self.torch, self.counterpart(operator, table)
-        operands = dict(found.attributes)
+        torch, counterpart = self.torch, self.counterpart(operator, table)
+        operands = dict(counterpart.attributes)
         if "Min" in operator.attributes:
-            operands["min"] = self._operand(operator, "Min", found)
+            operands["min"] = self._operand(operator, "Min", counterpart)
         if "Max" in operator.attributes:
-            operands["max"] = self._operand(operator, "Max", found)
-        function = function_of(torch, found)
-        if found.name == "clamp" and self.options["clamp"] == "minmax":
+            operands["max"] = self._operand(operator, "Max", counterpart)
+        function = function_of(torch, counterpart)
+        if counterpart.name == "clamp" and self.options["clamp"] == "minmax":
             if "max" not in operands:
                 return lambda inputs, y: self._run(torch.maximum, inputs, y, {"other": operands["min"]})
             function = _minmax(torch)
@@ -306,7 +308,7 @@ class TorchDevice:
             function(*inputs, **operands, out=y)
 
     def _compiled_run(self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]) -> None:
-        place = next((index for index, one in enumerate(inputs) if one is y), None)
+        place = next((index for index, tensor in enumerate(inputs) if tensor is y), None)
         name = f"{function.__name__} {sorted(operands)} {place}"
         if name not in self._compiled:
 
@@ -340,9 +342,9 @@ class TorchDevice:
             NotSupported: it has no such function on the type.
             InvalidArgument: it refuses the operands.
         """
-        found = self.counterpart(operator, table)
-        kinds = [self.dtype(operator.tensors[name].data_type, found) for name in table.inputs]
-        kind = self.dtype(operator.tensors[table.output].data_type, found, result=True)
+        counterpart = self.counterpart(operator, table)
+        kinds = [self.dtype(operator.tensors[name].data_type, counterpart) for name in table.inputs]
+        kind = self.dtype(operator.tensors[table.output].data_type, counterpart, result=True)
         compiles, self._compiles = self._compiles, False
         try:
             inputs = [self.torch.ones(1, dtype=kind, device=self.device) for kind in kinds]
@@ -350,7 +352,7 @@ class TorchDevice:
         except NotImplementedError as error:
             raise NotSupported(f"torch: {said(error)}") from error
         except Exception as error:  # RuntimeError for nearly everything, told apart by its text
-            if any(one in str(error) for one in _LACKING):
+            if any(phrase in str(error) for phrase in _LACKING):
                 raise NotSupported(f"torch: {said(error)}") from error
             raise InvalidArgument(f"torch: {said(error)}") from error
         finally:
@@ -369,10 +371,10 @@ class TorchDevice:
         table = check_description(operator, FeatureLevel(LEVEL), self._tables)
         if repeats_elements(operator.tensors[table.output]):
             raise NotSupported("torch writes no tensor whose elements share a place")
-        program, found = self.program(operator, table), self.counterpart(operator, table)
+        program, counterpart = self.program(operator, table), self.counterpart(operator, table)
         self.trial(operator, table, program)
         dtypes = {
-            name: self.dtype(tensor.data_type, found, result=name == table.output)
+            name: self.dtype(tensor.data_type, counterpart, result=name == table.output)
             for name, tensor in operator.tensors.items()
         }
         own = None if self.options["device"] == "cpu" else self.device

@@ -87,23 +87,23 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
 }
 
 
-def function_of(torch: Any, found: Counterpart) -> Callable[..., Any]:
+def function_of(torch: Any, counterpart: Counterpart) -> Callable[..., Any]:
     """The function, made to take the inputs in the order of the page, bounds as ``min`` and ``max``, and ``out``.
 
     Args:
         torch: the package.
-        found: one that has a name.
+        counterpart: one that has a name.
     """
-    match found.name:
+    match counterpart.name:
         case "Tensor.copy_":
             return lambda x, out=None: x.clone() if out is None else out.copy_(x)
         case "ops.aten.hardtanh_backward":
             return _hardtanh_backward(torch)
         case "isnan" | "isinf":
-            return _copied(getattr(torch, found.name))
+            return _copied(getattr(torch, counterpart.name))
         case "where":
             return _where(torch)
-    return getattr(torch, found.name)  # type: ignore[no-any-return]  # PyTorch has no types for these names
+    return getattr(torch, counterpart.name)  # type: ignore[no-any-return]  # PyTorch has no types for these names
 
 
 def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,10 +115,10 @@ def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _where(torch: Any) -> Callable[..., Any]:
-    def where(condition: Any, one: Any, other: Any, **out: Any) -> Any:
+    def where(condition: Any, first: Any, other: Any, **out: Any) -> Any:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="where received a uint8 condition")
-            return torch.where(condition, one, other, **out)
+            return torch.where(condition, first, other, **out)
 
     return where
 

@@ -57,8 +57,8 @@ class Adapter:
     @property
     def driver(self) -> str:
         """The driver and the interface, in words."""
-        said = str(self.info.get("description", "")) or str(self.info.get("vendor", ""))
-        return f"{said} ({self.backend})" if said else self.backend
+        description = str(self.info.get("description", "")) or str(self.info.get("vendor", ""))
+        return f"{description} ({self.backend})" if description else self.backend
 
     def __str__(self) -> str:
         software = ", software" if self.software else ""

@@ -157,8 +157,8 @@ class WgpuDevice:
             DeviceLost: the adapter is gone.
         """
         shader = Shader.of(program, axes, self._builtin)
-        found = self._compiled.get(shader)
-        if found is None:
+        compiled_shader = self._compiled.get(shader)
+        if compiled_shader is None:
             text = shader.source()
             if self._dump is not None:
                 self._dump.joinpath(f"{shader.slug}.wgsl").write_text(text, encoding="utf-8")
@@ -169,8 +169,8 @@ class WgpuDevice:
                     layout=self.handle.create_pipeline_layout(bind_group_layouts=[layout]),
                     compute={"module": module, "entry_point": "main"},
                 )
-            found = self._compiled[shader] = Compiled(shader, pipeline, layout)
-        return found
+            compiled_shader = self._compiled[shader] = Compiled(shader, pipeline, layout)
+        return compiled_shader
 
     def _layout(self, sources: int) -> Any:
         """The layout of a bind group: parameters, target, sources."""

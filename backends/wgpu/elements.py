@@ -102,21 +102,21 @@ _SUFFIX = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu"}
 
 def elements(*, native_float16: bool, native_int64: bool) -> dict[DataType, Element]:
     """The element of every data type that the operators take; FLOAT64 is only known as bits."""
-    found = [
+    known_elements = [
         Element(DataType.FLOAT32, "f32", "f32"),
         Element(DataType.FLOAT64, "vec2<u32>", "vec2<u32>", pattern=True),
     ]
     if native_float16:
-        found.append(Element(DataType.FLOAT16, "f16", "f16", "shader-f16"))
+        known_elements.append(Element(DataType.FLOAT16, "f16", "f16", "shader-f16"))
     else:
-        found.append(Element(DataType.FLOAT16, "f32", "u32"))
+        known_elements.append(Element(DataType.FLOAT16, "f32", "u32"))
     for signed, value in ((True, "i32"), (False, "u32")):
         prefix = "INT" if signed else "UINT"
-        found += [Element(DataType[f"{prefix}{bits}"], value, "u32") for bits in (8, 16)]
-        found.append(Element(DataType[f"{prefix}32"], value, value))
+        known_elements += [Element(DataType[f"{prefix}{bits}"], value, "u32") for bits in (8, 16)]
+        known_elements.append(Element(DataType[f"{prefix}32"], value, value))
         wide = DataType[f"{prefix}64"]
         if native_int64:
-            found.append(Element(wide, value.replace("32", "64"), value.replace("32", "64"), "shader-int64"))
+            known_elements.append(Element(wide, value.replace("32", "64"), value.replace("32", "64"), "shader-int64"))
         else:
-            found.append(Element(wide, "vec2<u32>", "vec2<u32>"))
-    return {element.data_type: element for element in found}
+            known_elements.append(Element(wide, "vec2<u32>", "vec2<u32>"))
+    return {element.data_type: element for element in known_elements}

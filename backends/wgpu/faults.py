@@ -20,17 +20,17 @@ def translated(doing: str, error: Exception) -> Exception:
         error: recognised by class name, because wgpu may not be installed, and by what it says, because
             wgpu reports a lost device as an error of validation.
     """
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     names = {ancestor.__name__ for ancestor in type(error).__mro__}
     if "GPUOutOfMemoryError" in names:
-        return DeviceMemoryError(f"{doing}: the adapter is out of memory: {said}")
+        return DeviceMemoryError(f"{doing}: the adapter is out of memory: {message}")
     if not names & {"GPUError", "RuntimeError"}:
         return error
-    if "lost" in said.lower():
-        return DeviceLost(f"{doing}: {said}")
-    if "memory" in said.lower() and "not enough" in said.lower():
-        return DeviceMemoryError(f"{doing}: {said}")
-    return ExecutionFailed(f"{doing}: {said}")
+    if "lost" in message.lower():
+        return DeviceLost(f"{doing}: {message}")
+    if "memory" in message.lower() and "not enough" in message.lower():
+        return DeviceMemoryError(f"{doing}: {message}")
+    return ExecutionFailed(f"{doing}: {message}")
 
 
 @contextmanager

@@ -152,12 +152,12 @@ def called(library: str, text: str) -> str:
     A library is a comment, then functions, structs and aliases with a blank line between any two and none inside.
     """
     title, *blocks = _BLOCKS.split(library.strip())
-    found = {match[1]: block for block in blocks if (match := _DEFINED.search(block))}
-    wanted, new = set[str](), _names(text) & found.keys()
+    definitions = {match[1]: block for block in blocks if (match := _DEFINED.search(block))}
+    wanted, new = set[str](), _names(text) & definitions.keys()
     while new:
         wanted |= new
-        new = (_names("\n".join(found[name] for name in new)) & found.keys()) - wanted
-    return "\n\n".join([title, *(block for name, block in found.items() if name in wanted)]) if wanted else ""
+        new = (_names("\n".join(definitions[name] for name in new)) & definitions.keys()) - wanted
+    return "\n\n".join([title, *(block for name, block in definitions.items() if name in wanted)]) if wanted else ""
 
 
 def _names(text: str) -> set[str]:

@@ -174,9 +174,9 @@ class WgpuKernel:
 
     def _plan(self, chunk: Chunk) -> Dispatch:
         compiled = self._device.compiled(self._program, chunk.axes)
-        lanes = self._program.target.lanes
-        count, lead = chunk.count, chunk.target.base % lanes
-        invocations = -(-(lead + count) // lanes) if compiled.shader.whole_words else count
+        elements_per_word = self._program.target.lanes
+        count, lead = chunk.count, chunk.target.base % elements_per_word
+        invocations = -(-(lead + count) // elements_per_word) if compiled.shader.whole_words else count
         columns, rows = self._device.groups(invocations)
         # In the order of the shader's struct, whose members begin at multiples of their sizes.
         bases = [chunk.target.base, *(window.base for window in chunk.sources)]

@@ -58,11 +58,15 @@ class Resources:
 
     def buffer(self, name: str, size: int) -> Any:
         """The buffer called ``name``, with ``size`` bytes at least; what it holds is not kept when it grows."""
-        found = self._buffers.get(name)
-        if found is not None and found.size >= size and (found.size <= _KEPT or found.size <= 4 * size):
-            return found
+        old_buffer = self._buffers.get(name)
+        if (
+            old_buffer is not None
+            and old_buffer.size >= size
+            and (old_buffer.size <= _KEPT or old_buffer.size <= 4 * size)
+        ):
+            return old_buffer
         self.check(size)
-        if found is not None:
+        if old_buffer is not None:
             self._forget(name)
         wanted = max(_SMALLEST, 1 << (size - 1).bit_length()) if size <= _KEPT else size
         made = self._device.create_buffer(size=min(wanted, self.largest), usage=self._usages[name])
@@ -104,16 +108,16 @@ class Resources:
             sources: the name of each source's buffer, and its window.
         """
         windows = ("memory", target), *sources
-        found = self._groups.get(windows)
-        if found is None:
+        bind_group = self._groups.get(windows)
+        if bind_group is None:
             if len(self._groups) >= _BIND_GROUPS:
                 del self._groups[next(iter(self._groups))]
             entries = [_entry(0, self._parameters, Region(0, 4 * PARAMETER_WORDS))]
             entries += [
                 _entry(binding, self._buffers[name], window) for binding, (name, window) in enumerate(windows, start=1)
             ]
-            found = self._groups[windows] = self._device.create_bind_group(layout=layout, entries=entries)
-        return found
+            bind_group = self._groups[windows] = self._device.create_bind_group(layout=layout, entries=entries)
+        return bind_group
 
     def read_back(self, encoder: Any, memory: NDArray[np.uint8]) -> None:
         """Submit ``encoder``, wait, and fill ``memory`` with the device's."""

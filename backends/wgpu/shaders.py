@@ -240,9 +240,9 @@ def prepared_folder(written: str) -> Path:
     return folder
 
 
-def rendered(template: str, **given: object) -> str:
+def rendered(template: str, **variables: object) -> str:
     """The text of a template, by its name without an ending."""
-    return _templates().get_template(f"{template}.wgsl.j2").render(**given)
+    return _templates().get_template(f"{template}.wgsl.j2").render(**variables)
 
 
 @functools.cache

@@ -28,8 +28,8 @@ def owes_sweep(tables: Tables, level: FeatureLevel | str, operators: Collection[
 
 def sweep_standing(submission: Submission) -> Verdict | None:
     """The verdict that the sweep's rows amount to, waivers applied; ``None`` where there is no sweep."""
-    told = submission.sweep
-    return None if told is None else waived_verdict(told, submission.waivers)
+    sweep = submission.sweep
+    return None if sweep is None else waived_verdict(sweep, submission.waivers)
 
 
 def waived_verdict(document: Mapping[str, Any], waivers: Waivers) -> Verdict:

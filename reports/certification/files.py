@@ -77,15 +77,15 @@ def _names(home: Path) -> Iterator[str]:
 
 def _packaged(home: Path) -> dict[str, list[str]]:
     """By folder of a checkout, the patterns of the files that a wheel gets."""
-    said = tomllib.loads(_project(home).read_text(encoding="utf-8"))["tool"]["setuptools"]
-    data, found = said["package-data"], {}
-    for package in said["packages"]:
+    configuration = tomllib.loads(_project(home).read_text(encoding="utf-8"))["tool"]["setuptools"]
+    data, patterns = configuration["package-data"], {}
+    for package in configuration["packages"]:
         folder = "/".join(package.split(".")[1:])
-        found[folder] = ["*.py", *data.get("*", ())]
+        patterns[folder] = ["*.py", *data.get("*", ())]
         for pattern in data.get(package, ()):
             below, _, name = pattern.rpartition("/")
-            found.setdefault(f"{folder}/{below}" if below else folder, []).append(name)
-    return found
+            patterns.setdefault(f"{folder}/{below}" if below else folder, []).append(name)
+    return patterns
 
 
 def _changed_since_commit(files: Mapping[str, str], home: Path) -> list[str] | None:
@@ -113,5 +113,5 @@ def _changed_since_installed(files: Mapping[str, str], home: Path) -> list[str] 
     if not wanted:
         return None
     held = {name: (home / name).read_bytes() for name in files}
-    found = {name: _recorded(content) for name, content in held.items()}
-    return sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+    digests = {name: _recorded(content) for name, content in held.items()}
+    return sorted(name for name in {*wanted, *digests} if wanted.get(name) != digests.get(name))

@@ -59,7 +59,7 @@ class Reference:
 
     def to_json(self) -> dict[str, Any]:
         """What a statement says of the suite."""
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "version": self.version,
             "commit": self.commit,
             "modified": self.modified,
@@ -67,19 +67,19 @@ class Reference:
             "digest": self.digest,
             "files": dict(self.files),
         }
-        return told | ({"changed": list(self.changed)} if self.changed else {})
+        return document | ({"changed": list(self.changed)} if self.changed else {})
 
 
 def modifications(suite: Mapping[str, Any]) -> tuple[str, ...]:
     """Why a suite, as a statement describes it, is not as it was made; empty where it is, as far as is known."""
-    found = []
+    reasons = []
     if suite["version"] == "unknown":
-        found.append("the version of the suite is unknown: it is not installed")
+        reasons.append("the version of the suite is unknown: it is not installed")
     if suite["modified"]:
-        found.append(f"the suite is modified{named(suite.get('changed', ()))}")
+        reasons.append(f"the suite is modified{named(suite.get('changed', ()))}")
     if suite["commit"] is not None and suite["modified"] is None:
-        found.append("whether the suite is modified is unknown")
-    return tuple(found)
+        reasons.append("whether the suite is modified is unknown")
+    return tuple(reasons)
 
 
 def named(files: Sequence[str]) -> str:

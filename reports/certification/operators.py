@@ -18,21 +18,21 @@ def obliged_operators(tables: Tables, level: FeatureLevel) -> tuple[str, ...]:
     return tuple(name for name in sorted(tables.operators) if tables.operators[name].support_at(level))
 
 
-def wanted_operators(given: str, tables: Tables) -> tuple[str, ...]:
+def wanted_operators(text: str, tables: Tables) -> tuple[str, ...]:
     """The full names that ``--operators`` asks for, sorted; empty for all that the level obliges.
 
     Args:
-        given: "all", or names and groups of operators, separated by commas.
+        text: "all", or names and groups of operators, separated by commas.
         tables: the spec tables.
 
     Raises:
         UsageError: one is neither an operator nor a group, or there are none.
     """
-    names = [name.strip() for name in given.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",") if name.strip()]
     if [name.lower() for name in names] == [ALL]:
         return ()
     if not names or ALL in map(str.lower, names):
-        raise UsageError(f"--operators {given!r} names no operators", f"give {ALL} alone, or names as clip,round")
+        raise UsageError(f"--operators {text!r} names no operators", f"give {ALL} alone, or names as clip,round")
     return tuple(sorted({table.operator for name in names for table in tables.selected(name)}))
 
 
@@ -74,7 +74,7 @@ def operator_faults(statement: Mapping[str, Any], results: Mapping[str, Any], ta
     faults += [("unnamed", f"the run selected {name}, which the statement does not name") for name in unnamed]
     judged = {row["operator"] for row in results["clauses"] if row["obligation"] != "unspecified"}
     rowless = [f"the statement names {name}, of which the results have no row" for name in sorted(set(named) - judged)]
-    return [*faults, *(("rowless", said) for said in rowless)]
+    return [*faults, *(("rowless", text) for text in rowless)]
 
 
 def operators_told(statement: Mapping[str, Any], tables: Tables) -> str:

@@ -107,14 +107,14 @@ def load_public(path: str | Path) -> bytes:
         raise KeyProblem(f"{path} holds no public key ({error})", "give the signer's .pub file") from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise KeyProblem(f"{path} holds a key of another kind than Ed25519", "give the signer's .pub file")
-    found: bytes = key.public_bytes_raw()
-    return found
+    key_bytes: bytes = key.public_bytes_raw()
+    return key_bytes
 
 
 def raw(key: Ed25519PrivateKey) -> bytes:
     """The 32 bytes of a private key's public half."""
-    found: bytes = key.public_key().public_bytes_raw()
-    return found
+    key_bytes: bytes = key.public_key().public_bytes_raw()
+    return key_bytes
 
 
 def fingerprint(public: bytes) -> str:

@@ -107,8 +107,8 @@ def check_signature(context: Context) -> Said:
     if not held:
         yield Status.FAIL, "the signature is not the named key's over this statement"
     elif not context.trusted:
-        said = f"nobody said whether key {signing.fingerprint(public)} is the vendor's"
-        yield Status.OPEN, f"{said}; give it with --trust"
+        cause = f"nobody said whether key {signing.fingerprint(public)} is the vendor's"
+        yield Status.OPEN, f"{cause}; give it with --trust"
     elif public not in context.trusted:
         yield Status.FAIL, f"signed by key {signing.fingerprint(public)}, which is not trusted"
     else:
@@ -236,10 +236,10 @@ def check_device(context: Context) -> Said:
 def moment(text: str) -> datetime | None:
     """The moment that a stranger wrote; ``None`` where there is none, or its time zone is missing."""
     try:
-        found = datetime.fromisoformat(text)
+        timestamp = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return timestamp if timestamp.tzinfo is not None else None
 
 
 def check_clock(context: Context) -> Said:
@@ -249,7 +249,7 @@ def check_clock(context: Context) -> Said:
     if None in moments:
         yield Status.FAIL, "a time in the statement does not exist"
         return
-    started, finished, made = (found for found in moments if found is not None)
+    started, finished, made = (timestamp for timestamp in moments if timestamp is not None)
     faults = []
     if not started <= finished <= made:
         faults.append("it ended before it began, or was submitted before it ended")
@@ -273,11 +273,11 @@ def check_clock(context: Context) -> Said:
 
 def check_challenge(context: Context) -> Said:
     """The evidence is drawn from the challenge that the verifier handed out, where one was."""
-    stated, given = context.statement.get("challenge", ""), context.challenge
-    if given and stated != given:
-        said = f"challenge {stated}" if stated else "no challenge"
-        yield Status.FAIL, f"the evidence is drawn from {said}, not from the one that was handed out"
-    elif given:
+    stated, challenge = context.statement.get("challenge", ""), context.challenge
+    if challenge and stated != challenge:
+        stated_challenge = f"challenge {stated}" if stated else "no challenge"
+        yield Status.FAIL, f"the evidence is drawn from {stated_challenge}, not from the one that was handed out"
+    elif challenge:
         yield Status.PASS, "the evidence is drawn from the challenge that was handed out"
     elif stated:
         yield Status.PASS, f"drawn from challenge {stated}; who handed it out is not known here"
@@ -315,26 +315,26 @@ def check_shards(context: Context) -> Said:
 
 def check_waivers(context: Context) -> Said:
     """The waivers held when the run began, hold today, fit the device, and are those that the results name."""
-    given, results = context.submission.waivers, context.submission.results
+    waivers, results = context.submission.waivers, context.submission.results
     named = results.get("waivers", [])
-    if not given.entries:
+    if not waivers.entries:
         waived = any(row["outcome"] == Outcome.WAIVED.value for row in results["clauses"])
         if named or waived:
             yield Status.FAIL, "the results name waivers that are not in the submission"
         else:
             yield Status.PASS, "none"
         return
-    if given.used(results["clauses"]) != named:
+    if waivers.used(results["clauses"]) != named:
         yield Status.FAIL, "the results name other waivers than those in the submission"
         return
     started = moment(context.statement["started"])
     try:
         begun = (started or context.now).date()
-        given.check_run(context.reference.tables, context.reference.version, begun)
+        waivers.check_run(context.reference.tables, context.reference.version, begun)
         day = context.day or max(context.now.date(), begun)
-        given.check_run(context.reference.tables, context.reference.version, day, begun)
-        given.check_device(results["device"])
-        given.check_matched(results)
+        waivers.check_run(context.reference.tables, context.reference.version, day, begun)
+        waivers.check_device(results["device"])
+        waivers.check_matched(results)
     except WaiverError as error:
         yield Status.FAIL, str(error)
         return
@@ -346,13 +346,13 @@ def check_waivers(context: Context) -> Said:
 
 def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
     """The results' clause rows; a row whose sweep fails under a waiver is waived as well."""
-    sweep, given = submission.sweep, submission.waivers
+    sweep, waivers = submission.sweep, submission.waivers
     swept = {
         (row["id"], row["operator"], row["data_type"])
         for row in (sweep or {"clauses": ()})["clauses"]
         if row["outcome"] == Outcome.FAIL.value
     }
-    waived = {row for row in swept if given.covering(*row) is not None}
+    waived = {row for row in swept if waivers.covering(*row) is not None}
 
     def told(row: Mapping[str, Any]) -> dict[str, Any]:
         clean = row["outcome"] in (Outcome.PASS.value, Outcome.CHARACTERISED.value)
@@ -366,14 +366,14 @@ def check_draft(context: Context) -> Said:
     """A submission proper is CONFORMANT; a draft says every reason why it is one."""
     statement = context.statement
     verdict = statement["verdict"]
-    owed = owes_sweep(context.reference.tables, statement["feature_level"], context.operators)
+    sweep_required = owes_sweep(context.reference.tables, statement["feature_level"], context.operators)
     due = draft_reasons(
         suite=statement["suite"],
         profile=statement["profile"],
         isolation=statement["isolation"],
         verdict=verdict,
         signed=statement["key"] is not None,
-        sweep=sweep_fault(context.submission) if owed else "",
+        sweep=sweep_fault(context.submission) if sweep_required else "",
     )
     if context.draft:
         silent = [reason for reason in due if reason not in statement["draft"]]

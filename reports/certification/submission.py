@@ -62,10 +62,10 @@ def seal(members: Mapping[str, bytes], statement: Mapping[str, Any], key: Any = 
     files = {name: digest(data) for name, data in sorted(members.items())}
     public = None if key is None else signing.raw(key).hex()
     sealed = written({**statement, "files": files, "key": public})
-    found = {**members, archive.STATEMENT: sealed}
+    contents = {**members, archive.STATEMENT: sealed}
     if key is not None:
-        found[archive.SIGNATURE] = signing.sign(key, sealed)
-    return found
+        contents[archive.SIGNATURE] = signing.sign(key, sealed)
+    return contents
 
 
 @dataclass(frozen=True)
@@ -173,15 +173,15 @@ class Submission:
         Raises:
             RecordError: a line is no record.
         """
-        found = []
+        records = []
         for number, line in enumerate(self.members[name].split(b"\n")[:-1], 1):
             where = f"{name}, line {number}"
             if len(line) > _MOST_LINE:
                 raise RecordError(where, "", f"is longer than {_MOST_LINE >> 20} MiB", "no test writes so much")
             try:
-                found.append(ItemRecord.from_json(parse_document(line, None, where)))
+                records.append(ItemRecord.from_json(parse_document(line, None, where)))
             except OverflowError:
                 raise RecordError(where, "", "holds a number beyond all bounds", "no test takes so long") from None
         if not self.members[name].endswith(b"\n"):
             raise RecordError(name, "", "ends in the middle of a line", "take the whole file")
-        return found
+        return records

@@ -68,8 +68,8 @@ def first_of_each(status: Status, faults: Iterable[tuple[str, str]]) -> Said:
         faults: kind and sentence of each, in the order in which they were found.
     """
     kinds: dict[str, list[str]] = {}
-    for kind, said in faults:
-        kinds.setdefault(kind, []).append(said)
+    for kind, text in faults:
+        kinds.setdefault(kind, []).append(text)
     for first, *more in kinds.values():
         yield status, f"{first} (and {len(more):,} more of this kind)" if more else first, 1 + len(more)
 
@@ -93,12 +93,12 @@ class Verification:
     @property
     def standing(self) -> Standing:
         """FAIL with any failed check; else DRAFT for a draft; else INCOMPLETE with any open one; else PASS."""
-        found = {line.status for line in self.lines}
-        if Status.FAIL in found or not self.lines:
+        statuses = {line.status for line in self.lines}
+        if Status.FAIL in statuses or not self.lines:
             return Standing.FAIL
         if self.draft:
             return Standing.DRAFT
-        return Standing.INCOMPLETE if Status.OPEN in found else Standing.PASS
+        return Standing.INCOMPLETE if Status.OPEN in statuses else Standing.PASS
 
     @property
     def exit_code(self) -> int:
@@ -143,7 +143,7 @@ class Verification:
             name: what to call the submission.
         """
         lines = [f"# Submission {escaped(name)}: {self.words}", "", f"{escaped(self.summary()).capitalize()}.", ""]
-        lines += ["| | |", "|---|---|", *(f"| {label} | {escaped(said)} |" for label, said in self.about.items()), ""]
+        lines += ["| | |", "|---|---|", *(f"| {label} | {escaped(value)} |" for label, value in self.about.items()), ""]
         lines += ["| check | | |", "|---|---|---|"]
         lines += [f"| {line.check} | **{line.status}** | {escaped(line.said)} |" for line in self.lines]
         used = sorted({line.status for line in self.lines})
@@ -179,7 +179,7 @@ def collect(name: str, check: Callable[[], Said], expected: tuple[type[Exception
     """
     lines = []
     try:
-        lines = [Line(name, status, said, *count) for status, said, *count in check()]
+        lines = [Line(name, status, text, *count) for status, text, *count in check()]
     except expected as error:
         lines.append(Line(name, Status.FAIL, " ".join(str(error).split())))
     return lines

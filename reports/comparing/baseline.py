@@ -140,15 +140,15 @@ def baseline_of(results: Mapping[str, Any], known: Baseline | None = None) -> Ba
         UsageError: the run was interrupted, or judged a selection only.
     """
     _usable(results)
-    found: dict[Entry, list[str]] = {}
+    groups: dict[Entry, list[str]] = {}
     for departure in sorted(departures_of(results)):
         kept = None if known is None else known.entry(departure)
-        said = ("", "") if kept is None else (kept.because, kept.since)
-        group = Entry(departure.clause, departure.operator, departure.outcome, (), *said)
-        found.setdefault(group, []).append(departure.data_type)
+        notes = ("", "") if kept is None else (kept.because, kept.since)
+        group = Entry(departure.clause, departure.operator, departure.outcome, (), *notes)
+        groups.setdefault(group, []).append(departure.data_type)
     entries = [
         Entry(group.clause, group.operator, group.outcome, _in_order(names), group.because, group.since)
-        for group, names in found.items()
+        for group, names in groups.items()
     ]
     entries.sort(key=_order)
     device = {name: str(results["device"][name]) for name in ("name", "adapter", "library", "version")}
@@ -169,13 +169,13 @@ def compare(results: Mapping[str, Any], baseline: Baseline) -> Comparison:
                 f"the run's {name.replace('_', ' ')} is {results[name]!r}, the baseline's {wanted!r}",
                 "run it as the baseline was made, or write another baseline",
             )
-    found, known = departures_of(results), baseline.departures
+    departures, known = departures_of(results), baseline.departures
     notes = tuple(
         f"the run's {name} is {results['device'].get(name)!r}, the baseline's {value!r}"
         for name, value in baseline.device.items()
         if results["device"].get(name) != value
     )
-    return Comparison(tuple(sorted(found - known)), tuple(sorted(known - found)), notes)
+    return Comparison(tuple(sorted(departures - known)), tuple(sorted(known - departures)), notes)
 
 
 def write(baseline: Baseline, path: Path) -> None:

@@ -77,15 +77,15 @@ def example(title: str, details: Iterable[tuple[str, str]]) -> dict[str, str]:
         title: the failure's title.
         details: label and text, as results hold them.
     """
-    found: dict[str, str] = {"title": title}
-    given = []
-    for label, said in details:
+    summary: dict[str, str] = {"title": title}
+    attributes = []
+    for label, detail in details:
         if label in _SHOWN:
-            found[label] = said  # the input's value stands after its tensor
+            summary[label] = detail  # the input's value stands after its tensor
         elif label not in ("tensors", "output", "wrong", "element", "bytes", *_ABOUT_CASES):
-            given.append(f"{label} = {said}")
-    found["given"] = ", ".join(given)
-    return {name: found[name] for name in _SHOWN if found.get(name)}
+            attributes.append(f"{label} = {detail}")
+    summary["given"] = ", ".join(attributes)
+    return {name: summary[name] for name in _SHOWN if summary.get(name)}
 
 
 def _cell(column: Column, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -115,13 +115,13 @@ def _departures(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any
             key = (row["operator"], row["id"], row["data_type"])
             rows.setdefault(key, [None] * len(columns))[number] = row
     order = {clause.id: number for number, clause in enumerate(tables.clauses)}
-    found = []
+    departures = []
     for key in sorted(rows, key=lambda key: (key[0], order.get(key[1], 0), _TYPES.index(key[2]))):
         cells = [_cell(column, row) for column, row in zip(columns, rows[key], strict=True)]
         if not all(map(_is_clean, cells)):
             operator, clause, data_type = key
             known = tables.clause(clause)
-            found.append(
+            departures.append(
                 {
                     "operator": operator,
                     "clause": clause,
@@ -131,7 +131,7 @@ def _departures(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any
                     "cells": cells,
                 }
             )
-    return found
+    return departures
 
 
 def _matrix(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any]]:
@@ -145,7 +145,7 @@ def _matrix(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any]]:
             key = (row["operator"], tables.clause(row["id"]).subject)
             counts.setdefault(key, [Counter() for _ in columns])[number][row["outcome"]] += 1
     return [
-        {"operator": operator, "subject": subject, "cells": [dict(sorted(one.items())) or None for one in cells]}
+        {"operator": operator, "subject": subject, "cells": [dict(sorted(cell.items())) or None for cell in cells]}
         for (operator, subject), cells in sorted(counts.items(), key=lambda item: (item[0][0], order[item[0][1]]))
     ]
 
@@ -153,9 +153,9 @@ def _matrix(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any]]:
 def _behaviours(columns: Sequence[Column]) -> list[dict[str, Any]]:
     seen: dict[tuple[str, str, str], list[str | None]] = {}
     for number, column in enumerate(columns):
-        for one in column.results["behaviours"] if column.results else ():
-            key = (one["operator"], one["clause"], one["data_type"])
-            seen.setdefault(key, [None] * len(columns))[number] = one["behaviour"]
+        for behaviour in column.results["behaviours"] if column.results else ():
+            key = (behaviour["operator"], behaviour["clause"], behaviour["data_type"])
+            seen.setdefault(key, [None] * len(columns))[number] = behaviour["behaviour"]
     return [
         {
             "operator": operator,
@@ -179,8 +179,10 @@ def _accuracy(columns: Sequence[Column]) -> dict[str, Any]:
         worst = {name: row[name] and row[name]["error"] for name in ("ulp", "absolute")}
         return {**worst, "lost": row["apart"].get("lost", 0)}
 
-    found = side_by_side([column.results for column in columns])
-    rows = [{"operator": operator, "types": types, "cells": list(map(cell, rows))} for operator, types, rows in found]
+    measurements = side_by_side([column.results for column in columns])
+    rows = [
+        {"operator": operator, "types": types, "cells": list(map(cell, rows))} for operator, types, rows in measurements
+    ]
     return {"accuracy": rows} if rows else {}
 
 
@@ -194,8 +196,8 @@ def error_cell(cell: Mapping[str, Any] | None) -> str:
 
 def _mapping(details: object) -> list[dict[str, str]]:
     """What a backend says it mapped to what; nothing where its details, which are free, say something else."""
-    told = details.get("mapping") if isinstance(details, Mapping) else None
-    rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+    mapping = details.get("mapping") if isinstance(details, Mapping) else None
+    rows = [row for row in mapping if isinstance(row, Mapping)] if isinstance(mapping, list) else []
     return [{name: str(row.get(name) or "") for name in ("what", "to", "by", "note")} for row in rows]
 
 
@@ -220,31 +222,31 @@ def _described(column: Column) -> dict[str, Any]:
 
 def provenances(described: Iterable[Mapping[str, Any]]) -> list[Provenance]:
     """What each column of a comparison was made with; nothing is known of one that did not run."""
-    return [Provenance.read(one["label"], one.get("made_with", {})) for one in described]
+    return [Provenance.read(column["label"], column.get("made_with", {})) for column in described]
 
 
 def made_with_cells(described: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """The tables and the suite of each column, with a mark where its tables are not the first column's."""
     made = provenances(described)
     return [
-        (f"{one.short_tables} (≠ {mark})" if mark else one.short_tables, one.suite)
-        for one, mark in zip(made, other_tables(made), strict=True)
+        (f"{provenance.short_tables} (≠ {mark})" if mark else provenance.short_tables, provenance.suite)
+        for provenance, mark in zip(made, other_tables(made), strict=True)
     ]
 
 
 def _uneven(described: Sequence[Mapping[str, Any]]) -> list[str]:
     """What keeps the runs from being compared row by row, a sentence each."""
-    ran = [one for one in described if one["available"]]
+    ran = [column for column in described if column["available"]]
     mixed = mixture(provenances(ran))
-    found = [mixed] if mixed else []
+    sentences = [mixed] if mixed else []
     for name in _ALIKE:
         values: dict[str, list[str]] = defaultdict(list)
-        for one in ran:
-            values[str(one["run"][name])].append(one["label"])
+        for column in ran:
+            values[str(column["run"][name])].append(column["label"])
         if len(values) > 1:
-            told = "; ".join(f"{', '.join(labels)}: {value}" for value, labels in values.items())
-            found.append(f"the runs differ in {name.replace('_', ' ')} ({told})")
-    return found
+            text = "; ".join(f"{', '.join(labels)}: {value}" for value, labels in values.items())
+            sentences.append(f"the runs differ in {name.replace('_', ' ')} ({text})")
+    return sentences
 
 
 def compare(columns: Sequence[Column], tables: Tables, mixed: bool = False) -> dict[str, Any]:
@@ -264,7 +266,7 @@ def compare(columns: Sequence[Column], tables: Tables, mixed: bool = False) -> d
     if twice:
         raise UsageError(f"{twice[0]} is compared with itself", "name each backend with its options, or folder, once")
     if not mixed:
-        refuse_mixture([Provenance.of(one.label, one.results) for one in columns if one.results is not None])
+        refuse_mixture([Provenance.of(run.label, run.results) for run in columns if run.results is not None])
     described = [_described(column) for column in columns]
     return {
         "schema": SCHEMA,
@@ -319,18 +321,18 @@ def departure_cell(cell: Mapping[str, Any] | None, available: bool) -> tuple[str
     return "pass", "✓" if outcome is Outcome.PASS else f"✓ {outcome.value}"
 
 
-def example_text(found: Mapping[str, str]) -> str:
+def example_text(fields: Mapping[str, str]) -> str:
     """An example in one line: "Min = 1.0, Max = 0.0: input 0.5 gives 0.0; acceptable 1.0"."""
-    if "input" in found and "got" in found:
-        told = f"input {found['input'].split(' at index')[0]} gives {found['got']}"
+    if "input" in fields and "got" in fields:
+        text = f"input {fields['input'].split(' at index')[0]} gives {fields['got']}"
     else:
-        told = found.get("title", "") + (f" ({found['said']})" if "said" in found else "")
-    if "acceptable" in found:
-        told += f"; acceptable {found['acceptable']}"
-    elif "property" in found:
-        told += f"; {found['property']}"
-    given = ", ".join(part for part in found.get("given", "").split(", ") if not part.endswith("= none"))
-    return f"{given}: {told}" if given else told
+        text = fields.get("title", "") + (f" ({fields['said']})" if "said" in fields else "")
+    if "acceptable" in fields:
+        text += f"; acceptable {fields['acceptable']}"
+    elif "property" in fields:
+        text += f"; {fields['property']}"
+    attributes = ", ".join(part for part in fields.get("given", "").split(", ") if not part.endswith("= none"))
+    return f"{attributes}: {text}" if attributes else text
 
 
 def grouped_departures(document: Mapping[str, Any]) -> list[dict[str, Any]]:

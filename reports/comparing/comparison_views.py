@@ -27,8 +27,8 @@ _STYLES = {"pass": "", "fail": "bold", "partly": "", "none": "dim", "absent": "d
 
 def _version(column: Mapping[str, Any]) -> str:
     device = column["device"]
-    told = " ".join(part for part in (device["library"], device["version"]) if part) or device["name"]
-    return f"{told}, {device['adapter']}" if device["adapter"] else str(told)
+    name = " ".join(part for part in (device["library"], device["version"]) if part) or device["name"]
+    return f"{name}, {device['adapter']}" if device["adapter"] else str(name)
 
 
 def _ran(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -62,7 +62,9 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     table = _table("Clause rows (a clause on one element type)", "operator", "subject", *labels)
     for row in document["matrix"]:
         cells = [matrix_cell(row["cells"][number], True) for number in which]
-        table.add_row(short(row["operator"]), row["subject"], *(Text(told, _STYLES[kind]) for kind, told in cells))
+        table.add_row(
+            short(row["operator"]), row["subject"], *(Text(content, _STYLES[kind]) for kind, content in cells)
+        )
     console.print(table)
     for row in grouped_departures(document):
         console.print()
@@ -72,9 +74,9 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
         console.print(Text(one_line(f"  {row['text']}")))
         for number in which:
             cell = row["cells"][number]
-            told = departure_cell(cell, True)[1]
+            content = departure_cell(cell, True)[1]
             shown = f": {example_text(cell['example'])}" if cell and "example" in cell else ""
-            console.print(Text(one_line(f"  {columns[number]['label']}: {told}{shown}")))
+            console.print(Text(one_line(f"  {columns[number]['label']}: {content}{shown}")))
     title = "What the pages leave open, where the implementations differ"
     table = _table(title, "clause", "types", *labels)
     for row in grouped_behaviours(document):
@@ -129,8 +131,8 @@ def markdown(document: Mapping[str, Any]) -> str:
     lines += ["Clause rows, a clause on one element type each: ✓ right, ✗ wrong, ○ not supported.", ""]
     lines += _head("operator", "about", *labels)
     for row in document["matrix"]:
-        told = [matrix_cell(row["cells"][number], True)[1] for number in which]
-        lines.append(_row(short(row["operator"]), row["subject"], *told))
+        contents = [matrix_cell(row["cells"][number], True)[1] for number in which]
+        lines.append(_row(short(row["operator"]), row["subject"], *contents))
     departures = grouped_departures(document)
     if departures:
         lines += ["", "Where they differ from the pages, with one example each:", ""]
@@ -146,14 +148,14 @@ def markdown(document: Mapping[str, Any]) -> str:
         lines += ["", "Where the pages leave it open, and they differ from each other:", ""]
         lines += _head("clause", "types", *labels)
         for row in behaviours:
-            told = [row["cells"][number] or "" for number in which]
-            lines.append(_row(row["clause"], ", ".join(row["data_types"]), *told))
+            contents = [row["cells"][number] or "" for number in which]
+            lines.append(_row(row["clause"], ", ".join(row["data_types"]), *contents))
     if document.get("accuracy"):
         lines += ["", "The largest errors, in units of the last place (absolute):", ""]
         lines += _head("operator", "types", *labels)
         for row in document["accuracy"]:
-            told = [error_cell(row["cells"][number]) for number in which]
-            lines.append(_row(short(row["operator"]), row["types"], *told))
+            contents = [error_cell(row["cells"][number]) for number in which]
+            lines.append(_row(short(row["operator"]), row["types"], *contents))
     if any(column["mapping"] for column in ran):
         lines += [
             "",
@@ -162,8 +164,10 @@ def markdown(document: Mapping[str, Any]) -> str:
         ]
         lines += _head("implementation", "what", "mapped to", "seen", "note")
         for column in ran:
-            for one in column["mapping"]:
-                lines.append(_row(column["label"], one["what"], one["to"] or "nothing", one["by"], one["note"]))
+            for mapping in column["mapping"]:
+                lines.append(
+                    _row(column["label"], mapping["what"], mapping["to"] or "nothing", mapping["by"], mapping["note"])
+                )
     return "\n".join(lines) + "\n"
 
 

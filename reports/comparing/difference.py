@@ -55,11 +55,11 @@ def _identity(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[
     def chosen(results: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
         return {name: results[name] for name in names}
 
-    found = list(_changes(chosen(first, _IDENTITY), chosen(second, _IDENTITY)))
-    found += _changes(chosen(first["device"], _DEVICE), chosen(second["device"], _DEVICE), "device ")
-    found += _changes(first["suite"], second["suite"], "suite ")
-    found += _changes(first["specs"], second["specs"], "table ")
-    return found
+    changes = list(_changes(chosen(first, _IDENTITY), chosen(second, _IDENTITY)))
+    changes += _changes(chosen(first["device"], _DEVICE), chosen(second["device"], _DEVICE), "device ")
+    changes += _changes(first["suite"], second["suite"], "suite ")
+    changes += _changes(first["specs"], second["specs"], "table ")
+    return changes
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, str]:
@@ -84,19 +84,19 @@ def _rows(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list
         return {(row["id"], row["operator"], row["data_type"]): row for row in results["clauses"]}
 
     before, after = keyed(first), keyed(second)
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    changes: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for key in sorted({*before, *after}):
         old, new = before.get(key), after.get(key)
         if old is None and new is not None:
             outcome = outcome_of(new)
             kind = "appeared_failing" if outcome.breaks_conformance else "appeared"
-            found[kind].append(_row(new) | {"before": None, "after": outcome.value})
+            changes[kind].append(_row(new) | {"before": None, "after": outcome.value})
         elif new is None and old is not None:
-            found["disappeared"].append(_row(old) | {"before": old["outcome"], "after": None})
+            changes["disappeared"].append(_row(old) | {"before": old["outcome"], "after": None})
         elif old is not None and new is not None and old["outcome"] != new["outcome"]:
             kind = _kind(outcome_of(old), outcome_of(new))
-            found[kind].append(_row(new) | {"before": old["outcome"], "after": new["outcome"]})
-    return found
+            changes[kind].append(_row(new) | {"before": old["outcome"], "after": new["outcome"]})
+    return changes
 
 
 def _strays(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -104,9 +104,9 @@ def _strays(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[st
 
     def bad(results: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
         return {
-            (one["test"], one["outcome"]): one
-            for one in results["failures"]
-            if not one["clause"] and outcome_of(one).breaks_conformance
+            (failure["test"], failure["outcome"]): failure
+            for failure in results["failures"]
+            if not failure["clause"] and outcome_of(failure).breaks_conformance
         }
 
     known, now = bad(first), bad(second)
@@ -118,10 +118,12 @@ def _strays(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[st
 
 def _behaviours(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str, Any]]:
     def keyed(results: Mapping[str, Any]) -> dict[tuple[str, str, str], list[str]]:
-        found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-        for one in results["behaviours"]:
-            found[one["clause"], one["operator"], one["data_type"]].append(one["behaviour"])
-        return found
+        behaviours: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for behaviour in results["behaviours"]:
+            behaviours[behaviour["clause"], behaviour["operator"], behaviour["data_type"]].append(
+                behaviour["behaviour"]
+            )
+        return behaviours
 
     before, after = keyed(first), keyed(second)
     return [
@@ -185,9 +187,9 @@ def _said(value: object) -> str:
 
 def _lost(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Place, change and operands of each loss of accuracy."""
-    for one in document["lost_accuracy"]:
-        change = f"{error_text(one['before'])} → {error_text(one['after'])} ULP"
-        yield f"{short(one['operator'])} on {one['types']}", change, one["at"]
+    for loss in document["lost_accuracy"]:
+        change = f"{error_text(loss['before'])} → {error_text(loss['after'])} ULP"
+        yield f"{short(loss['operator'])} on {loss['types']}", change, loss["at"]
 
 
 def _made_with(document: Mapping[str, Any]) -> Iterator[str]:
@@ -207,8 +209,8 @@ def closing(document: Mapping[str, Any]) -> str:
     counts += [f"{many(len(document['behaviours']), 'behaviour')} changed"] if document["behaviours"] else []
     lost = len(document["lost_accuracy"])
     counts += [f"{many(lost, 'loss', 'losses')} of accuracy"] if lost else []
-    found = ", ".join(counts) or "nothing changed in rows and behaviours"
-    return f"{'REGRESSION' if document['regression'] else 'no regression'}: {found}"
+    summary = ", ".join(counts) or "nothing changed in rows and behaviours"
+    return f"{'REGRESSION' if document['regression'] else 'no regression'}: {summary}"
 
 
 def text(document: Mapping[str, Any], tables: Tables) -> str:
@@ -220,15 +222,20 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
     lines += _made_with(document)
     if document["identity"]:
         lines += ["", "the runs are different runs:"]
-        lines += [f"  {one['what']}: {_said(one['before'])} -> {_said(one['after'])}" for one in document["identity"]]
+        lines += [
+            f"  {identity_change['what']}: {_said(identity_change['before'])} -> {_said(identity_change['after'])}"
+            for identity_change in document["identity"]
+        ]
     for name, title in _TITLES.items():
         if document[name]:
             lines += ["", f"{title} ({len(document[name])}):"]
             if name == "newly_stray":
-                lines += [f"  {one['test']}: {one['outcome']}: {one['title']}" for one in document[name]]
+                lines += [
+                    f"  {failure['test']}: {failure['outcome']}: {failure['title']}" for failure in document[name]
+                ]
             else:
-                told = _grouped(document[name], tables)
-                lines += [f"  {clause} · {where}: {change.replace('→', '->')}" for clause, change, where in told]
+                groups = _grouped(document[name], tables)
+                lines += [f"  {clause} · {where}: {change.replace('→', '->')}" for clause, change, where in groups]
     if document["behaviours"]:
         lines += ["", f"changed behaviour where the pages are silent ({len(document['behaviours'])}):"]
         for clause, change, where in _grouped(document["behaviours"], tables):
@@ -248,7 +255,12 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
     if document["identity"]:
         lines += ["", "The runs are different runs:", ""]
         rows = [
-            [cell(one["what"]), cell(_said(one["before"])), cell(_said(one["after"]))] for one in document["identity"]
+            [
+                cell(identity_change["what"]),
+                cell(_said(identity_change["before"])),
+                cell(_said(identity_change["after"])),
+            ]
+            for identity_change in document["identity"]
         ]
         lines += table(["what", "A", "B"], rows)
     for name, title in _TITLES.items():
@@ -256,15 +268,18 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
             continue
         lines += ["", f"### {title[0].upper()}{title[1:]}", ""]
         if name == "newly_stray":
-            lines += [f"- {code(one['test'])}: {one['outcome']}, {code(one['title'])}" for one in document[name]]
+            lines += [
+                f"- {code(failure['test'])}: {failure['outcome']}, {code(failure['title'])}"
+                for failure in document[name]
+            ]
         else:
-            told = _grouped(document[name], tables)
-            lines += table(["clause", "change", "where"], ([cell(part) for part in one] for one in told))
+            groups = _grouped(document[name], tables)
+            lines += table(["clause", "change", "where"], ([cell(part) for part in row] for row in groups))
     if document["behaviours"]:
         lines += ["", "### Changed behaviour where the pages are silent", ""]
-        told = _grouped(document["behaviours"], tables)
-        lines += table(["clause", "change", "where"], ([cell(part) for part in one] for one in told))
+        groups = _grouped(document["behaviours"], tables)
+        lines += table(["clause", "change", "where"], ([cell(part) for part in row] for row in groups))
     if document["lost_accuracy"]:
         lines += ["", "### Lost accuracy", "", "No regression within the bounds that are judged.", ""]
-        lines += table(["where", "largest error", "at"], ([cell(part) for part in one] for one in _lost(document)))
+        lines += table(["where", "largest error", "at"], ([cell(part) for part in row] for row in _lost(document)))
     return "\n".join(lines) + "\n"

@@ -58,10 +58,10 @@ def _order(departure: Departure) -> tuple[str, str, str, int]:
     return departure.operator, departure.clause, departure.outcome, type_order(departure.data_type)
 
 
-def _by_reason(found: frozenset[Departure], baseline: Baseline | None) -> dict[str, list[Departure]]:
+def _by_reason(departures: frozenset[Departure], baseline: Baseline | None) -> dict[str, list[Departure]]:
     """Departures by reason, in the order of the first row of each; what has no reason comes last."""
     reasons: dict[str, list[Departure]] = defaultdict(list)
-    for departure in sorted(found, key=_order):
+    for departure in sorted(departures, key=_order):
         entry = None if baseline is None else baseline.entry(departure)
         reasons["" if entry is None else entry.because.strip()].append(departure)
     return dict(sorted(reasons.items(), key=lambda item: (not item[0], _order(item[1][0]))))
@@ -73,7 +73,7 @@ def _since(departures: list[Departure], baseline: Baseline | None) -> str:
 
 
 def _broken(results: Mapping[str, Any]) -> frozenset[Departure]:
-    return frozenset(one for one in departures_of(results) if one.outcome not in _UNABLE)
+    return frozenset(departure for departure in departures_of(results) if departure.outcome not in _UNABLE)
 
 
 def findings_of(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None) -> list[Finding]:
@@ -92,7 +92,7 @@ def findings_of(results: Mapping[str, Any], tables: Tables, baseline: Baseline |
         if failure["clause"]:
             key = Departure(failure["clause"], failure["operator"], failure["outcome"], failure["data_type"])
             cases[key].append(Reproduction(failure, results["suite"]["version"]))
-    found = []
+    findings = []
     for because, departures in _by_reason(_broken(results), baseline).items():
         title, _, rest = because.partition("\n")
         smallest: dict[tuple[str, str], Reproduction] = {}
@@ -102,8 +102,8 @@ def findings_of(results: Mapping[str, Any], tables: Tables, baseline: Baseline |
             if known:
                 smallest[pair] = min(known, key=lambda case: case.order(tables))
         since = _since(departures, baseline)
-        found.append(Finding(title, rest.strip(), since, tuple(departures), smallest))
-    return found
+        findings.append(Finding(title, rest.strip(), since, tuple(departures), smallest))
+    return findings
 
 
 def case_files(findings: list[Finding]) -> dict[str, str]:
@@ -150,8 +150,8 @@ def _rows(finding: Finding, link: str) -> Iterator[str]:
         rows[operator, ", ".join(named)].append(linked)
     yield "| operator | types | clauses |"
     yield "|---|---|---|"
-    for (operator, told), types in rows.items():
-        yield f"| {short(operator)} | {', '.join(types)} | {told} |"
+    for (operator, names), types in rows.items():
+        yield f"| {short(operator)} | {', '.join(types)} | {names} |"
 
 
 def _device(results: Mapping[str, Any]) -> Iterator[str]:

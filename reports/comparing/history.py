@@ -71,24 +71,24 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
             "clause": clause,
             "data_types": sorted(types, key=_TYPES.index),
             "states": list(states),
-            **_span([one.version for one in releases], states),
+            **_span([entry.version for entry in releases], states),
         }
         for (operator, clause, states), types in sorted(grouped.items())
     ]
     return {
         "schema": SCHEMA,
         "package": package,
-        "judged": next(({name: one.results[name] for name in _HOW} for one in releases if one.results), None),
+        "judged": next(({name: entry.results[name] for name in _HOW} for entry in releases if entry.results), None),
         "releases": [
             {
-                "version": one.version,
-                "reason": one.reason,
-                "feature_level": one.results["feature_level"] if one.results else "",
-                "verdict": one.results["verdict"] if one.results else "",
-                "rows": len(one.results["clauses"]) if one.results else 0,
-                **({"made_with": Provenance.of(one.version, one.results).to_json()} if one.results else {}),
+                "version": entry.version,
+                "reason": entry.reason,
+                "feature_level": entry.results["feature_level"] if entry.results else "",
+                "verdict": entry.results["verdict"] if entry.results else "",
+                "rows": len(entry.results["clauses"]) if entry.results else 0,
+                **({"made_with": Provenance.of(entry.version, entry.results).to_json()} if entry.results else {}),
             }
-            for one in releases
+            for entry in releases
         ],
         "departures": departures,
     }
@@ -96,7 +96,7 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
 
 def _before(releases: Sequence[Release]) -> list[str]:
     """What is known of a row before any release has said anything of it."""
-    return [UNJUDGED if one.results is None else OPEN for one in releases]
+    return [UNJUDGED if release.results is None else OPEN for release in releases]
 
 
 def _span(versions: Sequence[str], states: Sequence[str]) -> dict[str, str]:
@@ -119,7 +119,7 @@ def load_history(path: str | Path) -> dict[str, Any]:
     """
     hint = "give a file that `dmlcts history --json` wrote"
     document = load_document(path, "history-1", hint)
-    versions = [one["version"] for one in document["releases"]]
+    versions = [release["version"] for release in document["releases"]]
 
     def refuse(pointer: str, cause: str) -> DocumentError:
         return DocumentError(str(path), pointer, cause, "it was altered since it was written; write it again")
@@ -131,10 +131,10 @@ def load_history(path: str | Path) -> dict[str, Any]:
         pointer, states = f"/departures/{number}", row["states"]
         if len(states) != len(versions):
             raise refuse(f"{pointer}/states", f"has {len(states)} states of {len(versions)} releases")
-        for place, (one, state) in enumerate(zip(document["releases"], states, strict=True)):
-            if (state == UNJUDGED) != (one["verdict"] == ""):
-                judged = "was judged" if one["verdict"] else "was not judged"
-                raise refuse(f"{pointer}/states/{place}", f'is "{state}" where {one["version"]} {judged}')
+        for place, (release, state) in enumerate(zip(document["releases"], states, strict=True)):
+            if (state == UNJUDGED) != (release["verdict"] == ""):
+                judged = "was judged" if release["verdict"] else "was not judged"
+                raise refuse(f"{pointer}/states/{place}", f'is "{state}" where {release["version"]} {judged}')
         for member, due in _span(versions, states).items():
             if row[member] != due:
                 raise refuse(f"{pointer}/{member}", f'is "{row[member]}" where the states amount to "{due}"')
@@ -158,24 +158,32 @@ def _how(document: Mapping[str, Any]) -> str:
 
 def _made_with(document: Mapping[str, Any]) -> list[str]:
     """What each release was judged with; "" for one that was not judged."""
-    made = [Provenance.read(one["version"], one.get("made_with", {})) for one in document["releases"]]
+    made = [Provenance.read(entry["version"], entry.get("made_with", {})) for entry in document["releases"]]
     return [
-        ("" if not release["verdict"] else f"{one} (≠ {mark})" if mark else str(one) if one.tables else "not recorded")
-        for release, one, mark in zip(document["releases"], made, other_tables(made), strict=True)
+        (
+            ""
+            if not release["verdict"]
+            else f"{provenance} (≠ {mark})"
+            if mark
+            else str(provenance)
+            if provenance.tables
+            else "not recorded"
+        )
+        for release, provenance, mark in zip(document["releases"], made, other_tables(made), strict=True)
     ]
 
 
 def _mixed(document: Mapping[str, Any]) -> str:
     """Which releases were judged with which tables; "" where all were judged with the same."""
-    judged = (one for one in document["releases"] if one["verdict"])
-    return mixture([Provenance.read(one["version"], one.get("made_with", {})) for one in judged])
+    judged = (release for release in document["releases"] if release["verdict"])
+    return mixture([Provenance.read(release["version"], release.get("made_with", {})) for release in judged])
 
 
 def _without_departures(document: Mapping[str, Any]) -> str:
     """What is said where no departure is known; "" where one is."""
     if document["departures"]:
         return ""
-    if any(one["verdict"] for one in document["releases"]):
+    if any(release["verdict"] for release in document["releases"]):
         return "No release departs from the pages in what was judged."
     return "No release could be judged: nothing is known of departures."
 
@@ -183,7 +191,14 @@ def _without_departures(document: Mapping[str, Any]) -> str:
 def _cells(row: Mapping[str, Any]) -> list[str]:
     types = ", ".join(row["data_types"])
     since, until = f"{row['first']} ({row['begins']})", f"{row['last']} ({row['ends']})"
-    return [short(row["operator"]), row["clause"], types, since, until, "".join(_MARKS[one] for one in row["states"])]
+    return [
+        short(row["operator"]),
+        row["clause"],
+        types,
+        since,
+        until,
+        "".join(_MARKS[state] for state in row["states"]),
+    ]
 
 
 _HEAD = ("operator", "clause", "types", "first", "last", "release by release")
@@ -195,9 +210,9 @@ def print_history(document: Mapping[str, Any], console: Console) -> None:
         console.print(Text(one_line(_how(document))))
     if _mixed(document):
         console.print(Text(one_line(f"note: {_mixed(document)}"), style="bold"))
-    for one, made in zip(document["releases"], _made_with(document), strict=True):
-        told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
-        console.print(Text(one_line(f"{document['package']} {one['version']}: {told}")))
+    for release, made in zip(document["releases"], _made_with(document), strict=True):
+        verdict = release["verdict"].replace("_", " ") if release["verdict"] else f"not judged: {release['reason']}"
+        console.print(Text(one_line(f"{document['package']} {release['version']}: {verdict}")))
         if made:
             console.print(Text(one_line(f"  made with {made}")))
     table = Table(title="Departures", title_justify="left")
@@ -221,9 +236,9 @@ def markdown(document: Mapping[str, Any]) -> str:
     lines += [escaped(_how(document)), ""] if _how(document) else []
     lines += [f"Note: {escaped(_mixed(document))}.", ""] if _mixed(document) else []
     lines += [_row("release", "level", "verdict", "made with"), "|---|---|---|---|"]
-    for one, made in zip(document["releases"], _made_with(document), strict=True):
-        told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
-        lines.append(_row(one["version"], one["feature_level"], told, made))
+    for release, made in zip(document["releases"], _made_with(document), strict=True):
+        verdict = release["verdict"].replace("_", " ") if release["verdict"] else f"not judged: {release['reason']}"
+        lines.append(_row(release["version"], release["feature_level"], verdict, made))
     nothing = _without_departures(document)
     lines += ["", nothing or _LEGEND]
     if not nothing:

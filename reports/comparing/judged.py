@@ -37,9 +37,9 @@ def replaced(text: str, name: str, section: str) -> str:
         UsageError: the section's two marks do not stand in the text exactly once, in their order.
     """
     begin, end = marks(name)
-    head, found, rest = text.partition(begin)
+    head, opening_mark, rest = text.partition(begin)
     _, closed, tail = rest.partition(end)
-    if not (found and closed) or begin in rest or end in head + tail:
+    if not (opening_mark and closed) or begin in rest or end in head + tail:
         raise UsageError(f"the marks of {name!r} do not stand there once", f"write {begin} and {end}, a line each")
     return f"{head}{begin}\n{section.strip()}\n{end}{tail}"
 
@@ -52,11 +52,11 @@ def _departures(results: Mapping[str, Any]) -> str:
     """What departs, by operator: ``ROUND: 2 clauses``; "none" where nothing does."""
     clauses = {(row.operator, row.clause) for row in departures_of(results) if row.outcome not in _UNABLE}
     counted = Counter(operator for operator, _ in clauses)
-    told = [
+    parts = [
         f"{operator.removeprefix('ELEMENT_WISE_')}: {many(count, 'clause')}"
         for operator, count in sorted(counted.items())
     ]
-    return ", ".join(told) or "none"
+    return ", ".join(parts) or "none"
 
 
 def table(documents: Iterable[Mapping[str, Any]]) -> str:
@@ -70,7 +70,11 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     every = list(documents)
-    newest = max((str(one["timings"]["finished"]), tables_digest(one["specs"])) for one in every)[1] if every else ""
+    newest = (
+        max((str(document["timings"]["finished"]), tables_digest(document["specs"])) for document in every)[1]
+        if every
+        else ""
+    )
     rows = []
     for results in every:
         made = Provenance.of("", results)
@@ -94,7 +98,7 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
         )
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     text = "\n".join([*lines, *sorted(rows)])
-    older = sum(tables_digest(one["specs"]) != newest for one in every)
+    older = sum(tables_digest(document["specs"]) != newest for document in every)
     if older:
         used = f"{older} of {many(len(every), 'run')} used other tables than the newest run ({newest[:SHOWN]})"
         text += f"\n\n{used}; ≠ marks them. Compare rows only where the tables are the same."

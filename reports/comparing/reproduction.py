@@ -60,7 +60,7 @@ class Reproduction:
             return {}
         members = ("title", "clause", "operator", "data_type", "outcome", "test")
         details = dict(self.failure["details"])
-        account = [self.failure["title"], *(f"  {label:<12} {said}" for label, said in details.items())]
+        account = [self.failure["title"], *(f"  {label:<12} {detail}" for label, detail in details.items())]
         case = {
             "format": FAILURE_FORMAT,
             **{name: self.failure[name] for name in members},
@@ -73,7 +73,7 @@ class Reproduction:
         model, _ = self.model
         if model is not None:
             written = json.dumps(model, indent=2, ensure_ascii=False, allow_nan=False)
-            made[f"{self.name}.json"] = _NUMBERS.sub(lambda found: " ".join(found[0].split()), written) + "\n"
+            made[f"{self.name}.json"] = _NUMBERS.sub(lambda match: " ".join(match[0].split()), written) + "\n"
         return made
 
     def replay(self, folder: str = "") -> str:

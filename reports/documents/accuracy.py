@@ -38,31 +38,31 @@ def rows(items: Iterable[ItemRecord], tables: Tables) -> list[dict[str, Any]]:
         items: the records, in any order.
         tables: the spec tables that the run rests on.
     """
-    found: dict[_Key, list[AccuracySeen]] = defaultdict(list)
+    groups: dict[_Key, list[AccuracySeen]] = defaultdict(list)
     for item in items:
         for seen in item.accuracy:
-            found[seen.operator, seen.data_type, seen.types].append(seen)
-    return [_row(seen, tables) for _, seen in sorted(found.items())]
+            groups[seen.operator, seen.data_type, seen.types].append(seen)
+    return [_row(seen, tables) for _, seen in sorted(groups.items())]
 
 
 def _row(seen: list[AccuracySeen], tables: Tables) -> dict[str, Any]:
     first = seen[0]
     apart: Counter[str] = Counter()
     buckets: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for one in seen:
-        apart.update(one.apart)
-        for bucket in one.buckets:
+    for record in seen:
+        apart.update(record.apart)
+        for bucket in record.buckets:
             buckets[bucket["bucket"]].append(bucket)
     measured = _Measured(first, tables)
-    ulp, absolute = _worst(one.ulp for one in seen), _worst(one.absolute for one in seen)
-    digitless = _worst(one.digitless for one in seen)
+    ulp, absolute = _worst(record.ulp for record in seen), _worst(record.absolute for record in seen)
+    digitless = _worst(record.digitless for record in seen)
     return {
         "operator": first.operator,
         "data_type": first.data_type,
         "types": first.types,
         "tensors": dict(first.tensors),
-        "elements": sum(one.elements for one in seen),
-        "bins": [sum(counts) for counts in zip_longest(*(one.bins for one in seen), fillvalue=0)],
+        "elements": sum(record.elements for record in seen),
+        "bins": [sum(counts) for counts in zip_longest(*(record.bins for record in seen), fillvalue=0)],
         "apart": dict(sorted(apart.items())),
         "ulp": None if ulp is None else measured.told(ulp, absolute=False),
         "absolute": None if absolute is None else measured.told(absolute, absolute=True),
@@ -97,8 +97,8 @@ class _Measured:
 
     def _description(self, element: Mapping[str, Any]) -> OperatorDesc:
         """The description of an element, whose record is a stranger's."""
-        given = read_attributes(DataReader({"attributes": element.get("attributes", {})}, self.operator))
-        attributes = {item.name: given.get(item.name) for item in self.law.table.attributes}
+        attribute_values = read_attributes(DataReader({"attributes": element.get("attributes", {})}, self.operator))
+        attributes = {item.name: attribute_values.get(item.name) for item in self.law.table.attributes}
         for item in self.law.table.attributes:
             value = attributes[item.name]
             right = isinstance(value, np.float32) if item.type == "FLOAT" else value in item.enumerators
@@ -131,7 +131,7 @@ class _Measured:
         if real is None or real.low.infinite:
             raise self._malformed(f"the element {element['inputs']} has no real result")
         kind, table = operator.output.data_type.name, self.law.table
-        rule = next((one for one in table.accuracy if kind in one.data_types), None)
+        rule = next((accuracy_rule for accuracy_rule in table.accuracy if kind in accuracy_rule.data_types), None)
         titles = {source.id: source.title for source in table.sources}
         bound = titles[rule.source] if rule else "its clauses"
         return self.told(element, absolute=True) | {"error": rounded(abs(real.low.fraction)), "bound": bound}
@@ -147,20 +147,22 @@ class _Measured:
 
     def range(self, buckets: Mapping[int, list[Mapping[str, Any]]]) -> list[list[Any]]:
         """The buckets: sign, least exponent, how many elements, the largest error, and what the law permits there."""
-        found = []
+        bucket_rows = []
         worst = {number: min(members, key=_badness) for number, members in sorted(buckets.items())}
         bounds = self._bounds(worst)
         for number, element in worst.items():
             count = sum(member["count"] for member in buckets[number])
-            found.append([*described(number), count, rounded(self._errors(element)[0], FEW_DIGITS), *bounds[number]])
-        return found
+            bucket_rows.append(
+                [*described(number), count, rounded(self._errors(element)[0], FEW_DIGITS), *bounds[number]]
+            )
+        return bucket_rows
 
     def _bounds(self, worst: Mapping[int, Mapping[str, Any]]) -> dict[int, list[float | None]]:
         """How far the judged and the strict bound reach at each element, in units of the last place."""
         alike: dict[str, list[int]] = defaultdict(list)
         for number, element in worst.items():
             alike[repr(element.get("attributes"))].append(number)
-        found: dict[int, list[float | None]] = {number: [] for number in worst}
+        bounds: dict[int, list[float | None]] = {number: [] for number in worst}
         for numbers in alike.values():
             operator = self._description(worst[numbers[0]])
             kinds = [tensor.data_type for tensor in operator.inputs.values()]
@@ -172,8 +174,8 @@ class _Measured:
             for strict in (False, True):
                 reached = reach(self.law, operator, inputs, strict=strict).tolist()
                 for number, most in zip(numbers, reached, strict=True):
-                    found[number].append(None if isnan(most) else rounded(Fraction(most), FEW_DIGITS))
-        return found
+                    bounds[number].append(None if isnan(most) else rounded(Fraction(most), FEW_DIGITS))
+        return bounds
 
 
 def rounded(exact: Fraction, digits: int = DIGITS) -> float:

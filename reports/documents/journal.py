@@ -191,9 +191,9 @@ class Journal:
             return  # a line that is not whole stays, and is passed over by whoever reads
 
     def _unwritable(self, error: OSError) -> UsageError:
-        said = error.strerror or str(error)
+        reason = error.strerror or str(error)
         mend = f"what was found until now is kept: free some space and continue with `{self._command} --resume`"
-        return UsageError(f"cannot write {self.path}: {said}", mend)
+        return UsageError(f"cannot write {self.path}: {reason}", mend)
 
     def close(self) -> None:
         """Close the file; calling it again does nothing."""
@@ -281,8 +281,8 @@ def journal_lines(path: Path, hint: str = _HINT) -> Iterator[JournalLine]:
     except FileNotFoundError:
         raise DocumentError(str(path), "", "does not exist", hint) from None
     except (OSError, ValueError) as error:
-        said = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise DocumentError(str(path), "", f"cannot be read ({said})", hint) from None
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise DocumentError(str(path), "", f"cannot be read ({reason})", hint) from None
 
 
 def _counted(line: JournalLine) -> Collection:

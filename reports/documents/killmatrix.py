@@ -44,7 +44,7 @@ def document(
         },
         "kills": [dict(kill) for kill in kills],
         "clearances": [dict(clearance) for clearance in clearances],
-        "not_run": [dict(one) for one in unproven],
+        "not_run": [dict(mutant) for mutant in unproven],
     }
 
 
@@ -59,26 +59,26 @@ def load_proof(path: str | Path) -> dict[str, Any]:
 
 def unexpected(proof: Mapping[str, Any]) -> list[str]:
     """What must not be: survivors and misattributed kills that quick profile or sweep should see, false alarms."""
-    found = []
+    problems = []
     for kill in proof["kills"]:
         if kill["needs"] not in EXPECTED_KILLS:
             continue
         if not kill["killed"]:
-            found.append(f"survivor: {kill['mutant']} (seed {kill['seed']}): {kill['fault']}")
+            problems.append(f"survivor: {kill['mutant']} (seed {kill['seed']}): {kill['fault']}")
         elif not kill["rightly"]:
             seen = ", ".join(kill["clauses"])
-            found.append(
+            problems.append(
                 f"misattributed: {kill['mutant']} (seed {kill['seed']}) breaks {kill['clause']}, reported {seen}"
             )
     for clearance in proof["clearances"]:
-        found += [
+        problems += [
             f"false alarm: {clearance['name']} (seed {clearance['seed']}): {alarm}" for alarm in clearance["alarms"]
         ]
     verdicts: dict[str, set[bool]] = {}
     for kill in proof["kills"]:
         verdicts.setdefault(kill["mutant"], set()).add(bool(kill["killed"]))
-    found += [f"another seed, another verdict: {name}" for name, seen in verdicts.items() if len(seen) > 1]
-    return found
+    problems += [f"another seed, another verdict: {name}" for name, seen in verdicts.items() if len(seen) > 1]
+    return problems
 
 
 def powers(proof: Mapping[str, Any]) -> Counter[str]:
@@ -102,9 +102,11 @@ def print_proof(proof: Mapping[str, Any], console: Console) -> None:
         state = kill["clause"] if kill["rightly"] else ("misattributed" if kill["killed"] else "SURVIVED")
         table.add_row(kill["mutant"], state, others, str(kill["cases"]), f"{kill['seconds']:.1f}")
     console.print(table)
-    for one in proof["not_run"]:
+    for mutant in proof["not_run"]:
         console.print(
-            f"not run here: {one['mutant']} needs {one['needs']}: {one['fault']}", markup=False, highlight=False
+            f"not run here: {mutant['mutant']} needs {mutant['needs']}: {mutant['fault']}",
+            markup=False,
+            highlight=False,
         )
     for kill in proof["kills"]:
         if kill["needs"] and kill["seed"] == first:

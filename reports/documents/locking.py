@@ -33,8 +33,8 @@ class FolderLock:
             raise UsageError(f"another run is writing into {folder}", mend) from None
         except OSError as error:
             self.release()
-            said = error.strerror or str(error)
-            raise UsageError(f"cannot lock {folder}: {said}", "choose another folder with --results") from None
+            reason = error.strerror or str(error)
+            raise UsageError(f"cannot lock {folder}: {reason}", "choose another folder with --results") from None
 
     def release(self) -> None:
         """Give the folder free; calling it again does nothing."""

@@ -99,7 +99,7 @@ def _read(annotation: Any, value: Any, pointer: str) -> Any:
         try:
             return annotation(value)
         except ValueError:
-            known = ", ".join(one.value or '""' for one in annotation)
+            known = ", ".join(word.value or '""' for word in annotation)
             name = annotation.__name__.lower()
             raise _MemberError(pointer, f"{_shown(value)} is no {name}", f"write one of {known}") from None
     if annotation is str:
@@ -272,9 +272,9 @@ class FailureRecord(_Record):
         if self.file and not _FILE.fullmatch(self.file):
             mend = "write letters, digits, '.', '_' and '-' only, ending in .yaml"
             raise _MemberError("/file", f"{_shown(self.file)} is no plain file name", mend)
-        for label, said in self.details.items():
-            if not isinstance(said, str):
-                raise _MemberError(f"/details/{label}", f"{_shown(said)} is no string", "write a string")
+        for label, detail in self.details.items():
+            if not isinstance(detail, str):
+                raise _MemberError(f"/details/{label}", f"{_shown(detail)} is no string", "write a string")
 
 
 @dataclass(frozen=True)
@@ -386,6 +386,6 @@ class ItemRecord(_Record):
 
     def _check(self) -> None:
         super()._check()
-        for name, said in self.idle.items():
-            if not isinstance(said, str):
-                raise _MemberError(f"/idle/{name}", f"{_shown(said)} is no string", "write the reason")
+        for name, reason in self.idle.items():
+            if not isinstance(reason, str):
+                raise _MemberError(f"/idle/{name}", f"{_shown(reason)} is no string", "write the reason")

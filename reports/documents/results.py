@@ -206,18 +206,18 @@ class RunInfo:
     shard: str | None = None
 
 
-def _merged(tallies: list[ClauseTally], owed: bool, claimed: bool) -> dict[str, Any] | None:
+def _merged(tallies: list[ClauseTally], is_required: bool, claimed: bool) -> dict[str, Any] | None:
     """One row from its tallies; ``None`` where nothing ran and nothing was owed."""
-    if not owed:
+    if not is_required:
         tallies = [tally for tally in tallies if not tally.outcome.did_not_run]
     cases = sum(tally.cases for tally in tallies)
     # Where some test ran the clause, one that could not for another clause's sake takes nothing away from it.
     ran = [tally for tally in tallies if tally.cases or tally.outcome is not Outcome.NOT_SUPPORTED]
     outcome = worst(tally.outcome for tally in (ran or tallies))
-    if owed and any(tally.unsupported for tally in tallies):
+    if is_required and any(tally.unsupported for tally in tallies):
         outcome = worst((outcome, Outcome.NOT_SUPPORTED))
     if cases == 0 and outcome >= Outcome.SKIPPED:
-        if not owed:
+        if not is_required:
             return None
         if not claimed:
             outcome = Outcome.NOT_SUPPORTED
@@ -233,22 +233,22 @@ def _merged(tallies: list[ClauseTally], owed: bool, claimed: bool) -> dict[str, 
 
 def _rows(
     items: Collection[ItemRecord],
-    owed: Mapping[Row, str],
+    obligations: Mapping[Row, str],
     tables: Tables,
     unsupported: Collection[tuple[str, str]],
 ) -> list[dict[str, Any]]:
-    found: dict[Row, list[ClauseTally]] = defaultdict(list)
+    tallies: dict[Row, list[ClauseTally]] = defaultdict(list)
     for item in items:
         for tally in item.tallies:
-            found[tally.clause, tally.operator, tally.data_type].append(tally)
+            tallies[tally.clause, tally.operator, tally.data_type].append(tally)
     rows = []
-    for key in sorted({*found, *owed}):
+    for key in sorted({*tallies, *obligations}):
         clause, operator, data_type = key
-        merged = _merged(found.get(key, []), key in owed, (operator, data_type) not in unsupported)
+        merged = _merged(tallies.get(key, []), key in obligations, (operator, data_type) not in unsupported)
         if merged is not None:
-            obligation = owed[key] if key in owed else tables.clause(clause).obligation
+            obligation = obligations[key] if key in obligations else tables.clause(clause).obligation
             names = {"id": clause, "operator": operator, "data_type": data_type, "obligation": obligation}
-            types = sorted({name for tally in found.get(key, []) for name in tally.types})
+            types = sorted({name for tally in tallies.get(key, []) for name in tally.types})
             rows.append(names | merged | ({"types": types} if types else {}))
     return rows
 
@@ -279,14 +279,14 @@ def _summarised(failure: FailureRecord) -> dict[str, Any]:
 
 
 def _failures(items: Iterable[ItemRecord]) -> list[dict[str, Any]]:
-    found = []
+    failures = []
     for item in items:
-        found += [_summarised(failure) for failure in item.failures]
-        told = [*(failure.outcome for failure in item.failures), *(tally.outcome for tally in item.tallies)]
-        if item.outcome.breaks_conformance and worst(told) > item.outcome:
+        failures += [_summarised(failure) for failure in item.failures]
+        outcomes = [*(failure.outcome for failure in item.failures), *(tally.outcome for tally in item.tallies)]
+        if item.outcome.breaks_conformance and worst(outcomes) > item.outcome:
             title = f"the test ended as {item.outcome.value} without an account"
-            found.append(_summarised(FailureRecord("", "", "", item.outcome, item.test, title, title, {})))
-    return _ordered(found)
+            failures.append(_summarised(FailureRecord("", "", "", item.outcome, item.test, title, title, {})))
+    return _ordered(failures)
 
 
 def _ordered(failures: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -352,7 +352,7 @@ def build_results(
     """
     items = list(items)
     chosen = within(items, run.selection)
-    owed = {(clause, operator, data_type): duty for clause, operator, data_type, duty in obliged}
+    obligations = {(clause, operator, data_type): duty for clause, operator, data_type, duty in obliged}
     results: dict[str, Any] = {
         "schema": SCHEMA,
         "verdict": "",
@@ -368,7 +368,7 @@ def build_results(
         "left_out": sum(item.left_out for item in items),
         "suite": dict(run.suite),
         "specs": dict(sorted(tables.digests.items())),
-        "clauses": _rows(chosen, owed, tables, unsupported),
+        "clauses": _rows(chosen, obligations, tables, unsupported),
         "behaviours": _behaviours(chosen),
         "failures": _failures(chosen),
         "timings": _timings(items, run),

@@ -43,12 +43,12 @@ def within(items: Iterable[ItemRecord], selection: Mapping[str, Any]) -> list[It
 
 def _within(item: ItemRecord, selection: Mapping[str, Any]) -> ItemRecord:
     tallies = tuple(tally for tally in item.tallies if _counts(selection, tally.clause, tally.outcome))
-    failures = tuple(told for told in item.failures if _counts(selection, told.clause, told.outcome))
-    behaviours = tuple(one for one in item.behaviours if selects(selection, one.clause))
+    failures = tuple(record for record in item.failures if _counts(selection, record.clause, record.outcome))
+    behaviours = tuple(behaviour for behaviour in item.behaviours if selects(selection, behaviour.clause))
     outcome = item.outcome
     if outcome.breaks_conformance and (len(tallies) < len(item.tallies) or len(failures) < len(item.failures)):
-        told = {*(tally.outcome for tally in item.tallies), *(failure.outcome for failure in item.failures)}
-        if outcome in told:  # what it ended as is what one of its clauses was found to be
+        outcomes = {*(tally.outcome for tally in item.tallies), *(failure.outcome for failure in item.failures)}
+        if outcome in outcomes:  # what it ended as is what one of its clauses was found to be
             left = [*(tally.outcome for tally in tallies), *(failure.outcome for failure in failures)]
             outcome = worst([*left, Outcome.PASS])
     return dataclasses.replace(item, outcome=outcome, tallies=tallies, failures=failures, behaviours=behaviours)
@@ -56,4 +56,9 @@ def _within(item: ItemRecord, selection: Mapping[str, Any]) -> ItemRecord:
 
 def besides(items: Iterable[ItemRecord], selection: Mapping[str, Any]) -> list[FailureRecord]:
     """The failures of clauses that were not selected."""
-    return [told for item in items for told in item.failures if not _counts(selection, told.clause, told.outcome)]
+    return [
+        failure
+        for item in items
+        for failure in item.failures
+        if not _counts(selection, failure.clause, failure.outcome)
+    ]

@@ -215,10 +215,10 @@ def _integer(text: str) -> int:
 
 
 def _float(text: str) -> float:
-    found = float(text)
-    if math.isinf(found):
+    value = float(text)
+    if math.isinf(value):
         raise ValueError(f"the number {_cut(text)} is beyond all bounds")
-    return found
+    return value
 
 
 def _cut(text: str) -> str:

@@ -218,7 +218,7 @@ class Waivers:
         failures = tuple(self._waived(failure) for failure in item.failures)
         outcome = item.outcome
         if outcome is Outcome.FAIL and (tallies, failures) != (item.tallies, item.failures):
-            left = any(told.breaks_conformance for told in _outcomes(tallies, failures))
+            left = any(remaining_outcome.breaks_conformance for remaining_outcome in _outcomes(tallies, failures))
             outcome = outcome if left else Outcome.WAIVED
         return dataclasses.replace(item, outcome=outcome, tallies=tallies, failures=failures)
 
@@ -240,7 +240,7 @@ class Waivers:
         Args:
             rows: the results' clause rows, waivers applied.
         """
-        found = []
+        entries = []
         for waiver in self.entries:
             about = [row for row in rows if waiver.covers(row["id"], row["operator"], row["data_type"])]
             waived = [
@@ -248,8 +248,8 @@ class Waivers:
                 for row in about
                 if row["outcome"] == Outcome.WAIVED.value
             ]
-            found.append({**waiver.to_json(), "rows": len(about), "waived": waived})
-        return found
+            entries.append({**waiver.to_json(), "rows": len(about), "waived": waived})
+        return entries
 
     def told(self, results: Mapping[str, Any]) -> dict[str, Any]:
         """The member that a results document gets where waivers were given."""

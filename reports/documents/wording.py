@@ -52,8 +52,8 @@ def places(pairs: Iterable[tuple[str, str]], tables: Tables) -> str:
     operators: dict[str, list[str]] = defaultdict(list)
     for operator, names in sorted(types.items()):
         operators[_type_names(filter(None, names), operator, tables)].append(short(operator))
-    said = (f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items())
-    return "; ".join(said)
+    parts = (f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items())
+    return "; ".join(parts)
 
 
 def behaviour_text(clause: str, behaviour: str, tables: Tables) -> str:

@@ -23,11 +23,11 @@ def explained(results: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
     other: dict[tuple[str, str, str], str] = {}
     for cause in causes(results["clauses"], results["failures"], lambda clause: rule_of(clause, tables).subject):
         own |= {_key(row) for row in cause.rows}
-        for one in cause.folded:
-            if one.clause == cause.clause:
-                own |= {_key(row) for row in one.rows}
+        for folded_cause in cause.folded:
+            if folded_cause.clause == cause.clause:
+                own |= {_key(row) for row in folded_cause.rows}
             else:
-                other |= {_key(row): cause.clause for row in one.rows}
+                other |= {_key(row): cause.clause for row in folded_cause.rows}
     rows = [
         row | {"because": other[_key(row)]} if _key(row) in other and _key(row) not in own else row
         for row in results["clauses"]

@@ -100,14 +100,18 @@ def causes(rows: Iterable[Row], failures: Iterable[Row], subject: Callable[[str]
         subject: gives a clause's subject; any word for one that is not known.
     """
     failing: dict[str, list[Row]] = defaultdict(list)
-    told: dict[str, dict[Fault, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    failures_by_clause: dict[str, dict[Fault, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if Outcome(row["outcome"]).breaks_conformance:
             failing[row["id"]].append(row)
     for failure in failures:
         if Outcome(failure["outcome"]).breaks_conformance:
-            told[failure["clause"]][_fault(failure)].append(failure)
-    found = [cause for clause in {*failing, *told} for cause in _of_clause(clause, failing[clause], told[clause])]
+            failures_by_clause[failure["clause"]][_fault(failure)].append(failure)
+    all_causes = [
+        cause
+        for clause in {*failing, *failures_by_clause}
+        for cause in _of_clause(clause, failing[clause], failures_by_clause[clause])
+    ]
 
     def order(cause: Cause) -> tuple[Outcome, bool, bool, int, int, int, int, str, str]:
         name = subject(cause.clause) if cause.clause else ""
@@ -121,7 +125,7 @@ def causes(rows: Iterable[Row], failures: Iterable[Row], subject: Callable[[str]
         spread = -len(cause.places), len(_needs(cause)), -cause.cases
         return cause.outcome, not cause.examined, silent, place, *spread, cause.clause, title
 
-    return _folded(sorted(sorted(found, key=order), key=lambda cause: bool(_because(cause))), subject)
+    return _folded(sorted(sorted(all_causes, key=order), key=lambda cause: bool(_because(cause))), subject)
 
 
 def _fault(failure: Row) -> Fault:
@@ -132,48 +136,53 @@ def _fault(failure: Row) -> Fault:
     return fault_shown(failure)
 
 
-def _of_clause(clause: str, rows: Sequence[Row], told: Mapping[Fault, Sequence[Row]]) -> list[Cause]:
+def _of_clause(clause: str, rows: Sequence[Row], failures_by_fault: Mapping[Fault, Sequence[Row]]) -> list[Cause]:
     """The faults of one clause; rows of which no failing case is told are one more, unless there is but one fault."""
-    told = _of_known_origin(told)
-    seen: dict[Fault, list[Row]] = {found: [] for found in told}
+    failures_by_fault = _of_known_origin(failures_by_fault)
+    seen: dict[Fault, list[Row]] = {fault: [] for fault in failures_by_fault}
     shared: set[Fault] = set()
     untold: list[Row] = []
     met: dict[tuple[str, str], dict[Fault, None]] = defaultdict(dict)
-    for found, members in told.items():
-        for one in members:
-            met[one["operator"], one["data_type"]][found] = None
+    for fault, members in failures_by_fault.items():
+        for failure in members:
+            met[failure["operator"], failure["data_type"]][fault] = None
     for row in rows:
         at = list(met.get((row["operator"], row["data_type"]), ()))
-        at = at or (list(told) if len(told) == 1 else [])
+        at = at or (list(failures_by_fault) if len(failures_by_fault) == 1 else [])
         shared |= set(at if len(at) > 1 else [])
-        for found in at:
-            seen[found].append(row)
+        for fault in at:
+            seen[fault].append(row)
         if not at:
             untold.append(row)
-    causes = [_cause(clause, seen[found], members, found, alone=found not in shared) for found, members in told.items()]
+    causes = [
+        _cause(clause, seen[fault], members, fault, alone=fault not in shared)
+        for fault, members in failures_by_fault.items()
+    ]
     if untold:
         outcome = worst(Outcome(row["outcome"]) for row in untold)
         causes.append(Cause(clause, outcome, tuple(untold), (), sum(int(row["failures"]) for row in untold)))
     return causes
 
 
-def _of_known_origin(told: Mapping[Fault, Sequence[Row]]) -> dict[Fault, Sequence[Row]]:
+def _of_known_origin(failures_by_fault: Mapping[Fault, Sequence[Row]]) -> dict[Fault, Sequence[Row]]:
     """The faults with cases whose values nobody traced under the one fault that they can be of, where it is one.
 
     A case that is recognised as a known fault is not traced again.
     """
     merged: dict[Fault, Sequence[Row]] = {}
-    for found, members in sorted(told.items(), key=lambda item: not item[0].origin):
-        traced = [one for one in merged if one.origin and replace(one, origin=Origin.UNKNOWN) == found]
-        at = traced[0] if len(traced) == 1 and found.examined else found
+    for fault, members in sorted(failures_by_fault.items(), key=lambda item: not item[0].origin):
+        traced = [
+            candidate for candidate in merged if candidate.origin and replace(candidate, origin=Origin.UNKNOWN) == fault
+        ]
+        at = traced[0] if len(traced) == 1 and fault.examined else fault
         merged[at] = [*merged.get(at, ()), *members]
     return merged
 
 
-def _cause(clause: str, rows: Sequence[Row], failures: Sequence[Row], found: Fault, *, alone: bool) -> Cause:
+def _cause(clause: str, rows: Sequence[Row], failures: Sequence[Row], fault: Fault, *, alone: bool) -> Cause:
     ordered = tuple(sorted(failures, key=lambda failure: (not failure["file"], elements_of(failure["case"]))))
     counted = sum(int(row["failures"]) for row in rows) if alone else 0
-    return Cause(clause, found.outcome, tuple(rows), ordered, max(counted, len(failures)), found.examined, found)
+    return Cause(clause, fault.outcome, tuple(rows), ordered, max(counted, len(failures)), fault.examined, fault)
 
 
 def _reads_as(cause: Cause) -> tuple[object, ...] | None:
@@ -194,7 +203,7 @@ def _folded(ordered: Sequence[Cause], subject: Callable[[str], str]) -> list[Cau
         stated = _because(cause)
         origin = next((at for at in explaining[stated] if cause.places & kept[at].places), None) if stated else None
         if origin is None and cause.clause:
-            origin = next((at for at, one in enumerate(kept) if _explains(one, cause, subject)), None)
+            origin = next((at for at, candidate in enumerate(kept) if _explains(candidate, cause, subject)), None)
         if origin is not None:
             kept[origin] = replace(kept[origin], following=(*kept[origin].following, cause))
             continue
@@ -232,21 +241,21 @@ def _way(cause: Cause) -> object | None:
     return (shown.deviation, shown.examined) if shown.deviation else replace(shown, needs=frozenset())
 
 
-def _explains(one: Cause, other: Cause, subject: Callable[[str], str]) -> bool:
+def _explains(cause: Cause, other: Cause, subject: Callable[[str], str]) -> bool:
     """Whether a fault accounts for another clause's: it fails on the same operators and types, and needs no more."""
-    if not (one.clause and other.clause) or one.clause == other.clause or one.examined is not other.examined:
+    if not (cause.clause and other.clause) or cause.clause == other.clause or cause.examined is not other.examined:
         return False
-    if not one.outcome is other.outcome is Outcome.FAIL or not other.places or not other.places <= one.places:
+    if not cause.outcome is other.outcome is Outcome.FAIL or not other.places or not other.places <= cause.places:
         return False
     if subject(other.clause) in _CONSEQUENCES:
-        return subject(one.clause) in _VALUES or _wrong_value(one)
-    if not (_wrong_value(one) and _wrong_value(other)) or not _needs(one) <= _needs(other):
+        return subject(cause.clause) in _VALUES or _wrong_value(cause)
+    if not (_wrong_value(cause) and _wrong_value(other)) or not _needs(cause) <= _needs(other):
         return False
-    if _always(one):
+    if _always(cause):
         return True
-    if subject(other.clause) not in _OCCASIONS or subject(one.clause) in _OCCASIONS:
+    if subject(other.clause) not in _OCCASIONS or subject(cause.clause) in _OCCASIONS:
         return False
-    return bool(_needs(one)) or (subject(other.clause) == _SUPPORT and not _needs(other))
+    return bool(_needs(cause)) or (subject(other.clause) == _SUPPORT and not _needs(other))
 
 
 def _always(cause: Cause) -> bool:
@@ -264,9 +273,12 @@ def _needs(cause: Cause) -> frozenset[str]:
     return frozenset() if cause.fault is None else cause.fault.needs
 
 
-def examined(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
+def examined(all_causes: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
     """The faults of :func:`causes`, and those of cases that nobody examined, where any other was."""
-    first, rest = [one for one in found if one.examined], [one for one in found if not one.examined]
+    first, rest = (
+        [cause for cause in all_causes if cause.examined],
+        [cause for cause in all_causes if not cause.examined],
+    )
     return (first, rest) if first else (rest, [])
 
 

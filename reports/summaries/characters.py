@@ -87,4 +87,4 @@ def prose(text: str) -> str:
 
 def _defused(text: str) -> str:
     without = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
-    return _LINK.sub(lambda found: f"{found[1]}\\:" if found[1] else "]\\(", without)
+    return _LINK.sub(lambda match: f"{match[1]}\\:" if match[1] else "]\\(", without)

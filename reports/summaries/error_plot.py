@@ -134,11 +134,11 @@ def error_drawing(row: Mapping[str, Any], title: str) -> Markup:
 
 def _apart(labels: list[tuple[float, str]]) -> list[tuple[float, str]]:
     """Labels moved so far down that none lies on another."""
-    found = sorted(labels)
-    for place, ((upper, _), (lower, name)) in enumerate(pairwise(found)):
+    positions = sorted(labels)
+    for place, ((upper, _), (lower, name)) in enumerate(pairwise(positions)):
         if lower - upper < _LETTER:
-            found[place + 1] = (upper + _LETTER, name)
-    return found
+            positions[place + 1] = (upper + _LETTER, name)
+    return positions
 
 
 _LETTER, _ROOM = 14, 44

@@ -53,7 +53,10 @@ class Likeness:
 
 def behaviours_of(document: Mapping[str, Any]) -> dict[Row, str]:
     """The behaviours of a results document or fingerprint, by clause, operator and data type."""
-    return {(one["clause"], one["operator"], one["data_type"]): one["behaviour"] for one in document["behaviours"]}
+    return {
+        (behaviour["clause"], behaviour["operator"], behaviour["data_type"]): behaviour["behaviour"]
+        for behaviour in document["behaviours"]
+    }
 
 
 def named(document: Mapping[str, Any]) -> str:
@@ -78,14 +81,14 @@ def known_implementations() -> tuple[Known, ...]:
     folder = importlib.resources.files("dmlcts.reports").joinpath("examples")
     if not folder.is_dir():
         return ()
-    found: dict[str, Known] = {}
+    by_name: dict[str, Known] = {}
     for kind in KINDS:
         for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
             if entry.name.endswith(kind):
                 document = json.loads(entry.read_text("utf-8"))
                 name = named(document)
-                found.setdefault(name, Known(name, behaviours_of(document)))
-    return tuple(found.values())
+                by_name.setdefault(name, Known(name, behaviours_of(document)))
+    return tuple(by_name.values())
 
 
 def likenesses(results: Mapping[str, Any], known: Iterable[Known]) -> tuple[Likeness, ...]:
@@ -94,10 +97,12 @@ def likenesses(results: Mapping[str, Any], known: Iterable[Known]) -> tuple[Like
     An implementation that shares no behaviour with the run is left out.
     """
     seen = behaviours_of(results)
-    found = []
-    for one in known:
-        shared = seen.keys() & one.behaviours.keys()
-        differing = {row: one.behaviours[row] for row in shared if one.behaviours[row] != seen[row]}
+    ranking = []
+    for implementation in known:
+        shared = seen.keys() & implementation.behaviours.keys()
+        differing = {
+            row: implementation.behaviours[row] for row in shared if implementation.behaviours[row] != seen[row]
+        }
         if shared:
-            found.append(Likeness(one.name, len(shared), len(shared) - len(differing), differing))
-    return tuple(sorted(found, key=lambda one: (-one.alike / one.shared, one.name)))
+            ranking.append(Likeness(implementation.name, len(shared), len(shared) - len(differing), differing))
+    return tuple(sorted(ranking, key=lambda likeness: (-likeness.alike / likeness.shared, likeness.name)))

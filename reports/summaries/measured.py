@@ -19,8 +19,8 @@ NOTICED = 1.1
 
 def rows_of(results: Mapping[str, Any]) -> dict[tuple[str, str], Row]:
     """The rows of a results document by operator and signature, in the order of both; none in versions without."""
-    found = {(row["operator"], row["types"]): row for row in results.get("accuracy", ())}
-    return dict(sorted(found.items(), key=lambda item: (item[0][0], type_order(item[1]["data_type"]), item[0][1])))
+    rows = {(row["operator"], row["types"]): row for row in results.get("accuracy", ())}
+    return dict(sorted(rows.items(), key=lambda item: (item[0][0], type_order(item[1]["data_type"]), item[0][1])))
 
 
 def side_by_side(columns: Sequence[Mapping[str, Any] | None]) -> list[tuple[str, str, list[Row | None]]]:
@@ -38,12 +38,12 @@ def error_text(error: float | None) -> str:
 
 def operands(row: Row, element: Mapping[str, Any]) -> str:
     """The operands of an element with their bits, several with their tensors' names, and the attributes."""
-    told = {name: _valued(bits, row["tensors"][name]) for name, bits in element["inputs"].items()}
-    said = list(told.values()) if len(told) == 1 else [f"{name} {value}" for name, value in told.items()]
-    for name, given in element.get("attributes", {}).items():
-        value = given.get("value", given.get("bits", "")) if isinstance(given, Mapping) else given
-        said.append(f"{name} {value}")
-    return ", ".join(said)
+    values = {name: _valued(bits, row["tensors"][name]) for name, bits in element["inputs"].items()}
+    parts = list(values.values()) if len(values) == 1 else [f"{name} {value}" for name, value in values.items()]
+    for name, attribute in element.get("attributes", {}).items():
+        value = attribute.get("value", attribute.get("bits", "")) if isinstance(attribute, Mapping) else attribute
+        parts.append(f"{name} {value}")
+    return ", ".join(parts)
 
 
 def result(row: Row, element: Mapping[str, Any]) -> str:
@@ -62,17 +62,17 @@ def error_sentences(results: Mapping[str, Any]) -> Iterator[str]:
     """The largest error of each operator and signature, a sentence each."""
     for (operator, types), row in rows_of(results).items():
         if row["ulp"]:
-            told = f"{operands(row, row['ulp'])} gives {result(row, row['ulp'])}"
-            yield f"{short(operator)} on {types}: the largest error is {row['ulp']['error']:g} ULP: {told}"
+            example = f"{operands(row, row['ulp'])} gives {result(row, row['ulp'])}"
+            yield f"{short(operator)} on {types}: the largest error is {row['ulp']['error']:g} ULP: {example}"
 
 
 def remark(row: Row) -> str:
     """That acceptable results have no correct digit below some real number, with an example; "" where there is none."""
-    found = row.get("digitless")
-    if not found:
+    element = row.get("digitless")
+    if not element:
         return ""
-    example = f"{operands(row, found)} gives {result(row, found)}"
-    return f"within the bound ({found['bound']}), yet no correct digit below {found['error']:.2g}: {example}"
+    example = f"{operands(row, element)} gives {result(row, element)}"
+    return f"within the bound ({element['bound']}), yet no correct digit below {element['error']:.2g}: {example}"
 
 
 def share_within(row: Row, units: float) -> float:
@@ -103,13 +103,13 @@ def losses(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str
 
     Each has ``operator``, ``data_type``, ``types``, ``before`` and ``after``, and ``at``, the operands of the latter.
     """
-    found = []
+    entries = []
     for operator, types, (before, after) in side_by_side([first, second]):
         if before is None or after is None or before["ulp"] is None or after["ulp"] is None:
             continue
         old, new = before["ulp"]["error"], after["ulp"]["error"]
         if new > old * NOTICED:
-            found.append(
+            entries.append(
                 {
                     "operator": operator,
                     "data_type": after["data_type"],
@@ -119,7 +119,7 @@ def losses(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str
                     "at": operands(after, after["ulp"]),
                 }
             )
-    return found
+    return entries
 
 
 def chosen(results: Mapping[str, Any], operators: Sequence[str], data_types: Sequence[str]) -> dict[str, Any]:

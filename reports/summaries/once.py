@@ -75,7 +75,7 @@ def fault_shown(failure: Mapping[str, Any]) -> Fault:
 def _deviation_of_earlier(details: Mapping[str, Any]) -> Deviation:
     if details.get("again"):
         return Deviation.UNSTEADY
-    return next((found for label, found in _EARLIER.items() if details.get(label)), Deviation.UNKNOWN)
+    return next((deviation for label, deviation in _EARLIER.items() if details.get(label)), Deviation.UNKNOWN)
 
 
 Key = tuple[Fault, str, str]
@@ -94,8 +94,8 @@ def fault_of(failure: FailureRecord) -> Fault | None:
 
 
 def _key(failure: FailureRecord) -> Key | None:
-    found = fault_of(failure)
-    return None if found is None else (found, failure.operator, failure.data_type)
+    fault = fault_of(failure)
+    return None if fault is None else (fault, failure.operator, failure.data_type)
 
 
 def _size(failure: FailureRecord) -> tuple[int, int, int, str]:
@@ -135,8 +135,11 @@ def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:
         text = f"{failure.title}; the smallest case of the same fault:\n\n{smallest[key].text}"
         return dataclasses.replace(smallest[key], test=failure.test, text=text)
 
-    found = []
+    records = []
     for item in items:
-        failures = {(one.test, one.file, one.title, one.outcome): one for one in map(told, item.failures)}
-        found.append(dataclasses.replace(item, failures=tuple(failures.values())))
-    return found
+        failures = {
+            (failure_record.test, failure_record.file, failure_record.title, failure_record.outcome): failure_record
+            for failure_record in map(told, item.failures)
+        }
+        records.append(dataclasses.replace(item, failures=tuple(failures.values())))
+    return records

@@ -230,11 +230,11 @@ def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
     if not rows:
         facts.append("nothing ran")
     beside = sorted({failure["clause"] for failure in results.get("besides", ())})
-    said = f" Also failing, though not selected: {', '.join(beside)}." if beside else ""
+    suffix = f" Also failing, though not selected: {', '.join(beside)}." if beside else ""
     if not facts:
         where = f"in {many(len(rows), 'row')} of operators and data types"
-        return f"All {many(len(entries), 'clause')} hold, {where}.{said}"
-    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}.{said}"
+        return f"All {many(len(entries), 'clause')} hold, {where}.{suffix}"
+    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}.{suffix}"
 
 
 def _cell(rows: Rows) -> Cell | None:
@@ -252,12 +252,12 @@ def _matrices(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ma
     cells: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         cells[row["operator"], rules[row["id"]].subject, row["data_type"]].append(row)
-    found = []
+    matrices = []
     by_type: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         by_type[row["operator"], row["data_type"]].append(row)
     for operator in sorted({row["operator"] for row in rows}):
-        types = tuple(sorted((name for one, name in by_type if one == operator), key=type_order))
+        types = tuple(sorted((name for key_operator, name in by_type if key_operator == operator), key=type_order))
         lines = tuple(
             (subject, tuple(_cell(cells.get((operator, subject, name), [])) for name in types))
             for subject in SUBJECTS
@@ -266,8 +266,8 @@ def _matrices(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ma
         table = tables.operators.get(operator)
         listed = types if table is None else tuple(data_type.name for data_type in table.data_types)
         whole = tuple(cell for name in types if (cell := _cell(by_type[operator, name])) is not None)
-        found.append(Matrix(operator, types, lines, frozenset(types) - frozenset(listed), whole))
-    return tuple(found)
+        matrices.append(Matrix(operator, types, lines, frozenset(types) - frozenset(listed), whole))
+    return tuple(matrices)
 
 
 def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Entry, ...]:
@@ -275,10 +275,10 @@ def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ent
     for row in rows:
         grouped[row["id"]].append(row)
     order = {clause.id: number for number, clause in enumerate(tables.clauses)}
-    found = []
+    entries = []
     for identifier, members in grouped.items():
         broken = {(row["operator"], row["data_type"]) for row in members if outcome_of(row).breaks_conformance}
-        found.append(
+        entries.append(
             Entry(
                 rules[identifier],
                 worst(map(outcome_of, members)),
@@ -287,11 +287,11 @@ def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ent
                 *(sum(row[name] for row in members) for name in ("cases", "elements", "failures")),
             )
         )
-    place = {entry.rule.id: order.get(entry.rule.id, len(order)) for entry in found}
+    place = {entry.rule.id: order.get(entry.rule.id, len(order)) for entry in entries}
     serious = (Outcome.PASS, Outcome.CHARACTERISED)  # these two are of one rank here: neither needs attention
     return tuple(
         sorted(
-            found,
+            entries,
             key=lambda entry: (
                 len(Outcome) if entry.outcome in serious else entry.outcome.rank,
                 place[entry.rule.id],
@@ -301,33 +301,33 @@ def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ent
     )
 
 
-def _failures(rows: Rows, told: Rows, rules: Mapping[str, Rule]) -> tuple[Failure, ...]:
+def _failures(rows: Rows, failures: Rows, rules: Mapping[str, Rule]) -> tuple[Failure, ...]:
     """Failures that several tests reached are one; in the order of causes, waived ones last."""
-    heads, rest = examined(causes(rows, told, lambda clause: rules[clause].subject))
+    heads, rest = examined(causes(rows, failures, lambda clause: rules[clause].subject))
     under: dict[tuple[str, ...], tuple[int, int]] = {}
-    for number, group in enumerate([*([one] for one in heads), rest]):
-        members = [one for head in group for one in (head, *head.folded)]
-        for at, failure in enumerate(failure for one in members for failure in one.failures):
+    for number, group in enumerate([*([cause] for cause in heads), rest]):
+        members = [cause for head in group for cause in (head, *head.folded)]
+        for at, failure in enumerate(failure for member in members for failure in member.failures):
             under.setdefault(_identity(failure), (number, at))
-    others = sorted({failure["clause"] for failure in told})
+    others = sorted({failure["clause"] for failure in failures})
     first: dict[tuple[str, ...], Mapping[str, Any]] = {}
     tests: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for failure in told:
+    for failure in failures:
         key = _identity(failure)
         first.setdefault(key, failure)
         tests[key].append(failure["test"])
-    found = []
+    placed_failures = []
     for key, failure in first.items():
         place = under.get(key, (len(heads) + 1 + others.index(failure["clause"]), 0))
         met_by = tuple(dict.fromkeys(tests[key]))
-        found.append((place, Failure(failure, rules.get(failure["clause"]), met_by, place[0])))
+        placed_failures.append((place, Failure(failure, rules.get(failure["clause"]), met_by, place[0])))
 
     def order(placed: tuple[tuple[int, int], Failure]) -> tuple[tuple[int, int], str, str, int]:
         place, failure = placed
-        told = failure.document
-        return place, told["clause"], told["operator"], type_order(told["data_type"])
+        document = failure.document
+        return place, document["clause"], document["operator"], type_order(document["data_type"])
 
-    return tuple(failure for _, failure in sorted(found, key=order))
+    return tuple(failure for _, failure in sorted(placed_failures, key=order))
 
 
 def _identity(failure: Mapping[str, Any]) -> tuple[str, ...]:
@@ -394,12 +394,12 @@ def grouped(failures: Sequence[Failure], tables: Tables) -> tuple[Group, ...]:
         tables: the tables, for the names of places.
     """
     groups = []
-    for _, members in itertools.groupby(failures, lambda one: one.cause):
+    for _, members in itertools.groupby(failures, lambda failure: failure.cause):
         head, *rest = members
         clauses: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for one in (head, *rest):
-            clauses[one.document["clause"]].add((one.document["operator"], one.document["data_type"]))
+        for failure in (head, *rest):
+            clauses[failure.document["clause"]].add((failure.document["operator"], failure.document["data_type"]))
         named = (f"{clause or 'no single clause'} ({places(where, tables)})" for clause, where in clauses.items())
-        tests = dict.fromkeys(test.partition("[")[0] for one in (head, *rest) for test in one.tests)
+        tests = dict.fromkeys(test.partition("[")[0] for failure in (head, *rest) for test in failure.tests)
         groups.append(Group(head, tuple(rest), "; ".join(named), tuple(tests)))
     return tuple(groups)

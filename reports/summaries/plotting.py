@@ -129,15 +129,15 @@ def _tick(x: float, label: str, height: int) -> str:
     return f'<path class="grid" d="M{x} 4V{height - 24}"/><text class="tick" x="{x}" y="{height - 8}">{label}</text>'
 
 
-def drawing(data_type: DataType, lanes: Sequence[Lane], title: str) -> Markup:
+def drawing(data_type: DataType, tracks: Sequence[Lane], title: str) -> Markup:
     """The lanes as one ``<svg>``, self-contained, styled by the page's ``.plot`` rules.
 
     Args:
         data_type: the element type whose values the axis shows.
-        lanes: what to draw, top to bottom.
+        tracks: what to draw, top to bottom.
         title: what the drawing shows, for those who cannot see it.
     """
-    height = LANE * len(lanes) + 26
+    height = LANE * len(tracks) + 26
     parts = [f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">']
     for place, label in _ticks(data_type):
         x = _across(place)
@@ -145,10 +145,10 @@ def drawing(data_type: DataType, lanes: Sequence[Lane], title: str) -> Markup:
     x = _across(None)
     if data_type.is_floating:
         parts.append(_tick(x, "NaN", height))
-    for number, lane in enumerate(lanes):
+    for number, track in enumerate(tracks):
         base = LANE * (number + 1)
         parts.append(f'<path class="axis" d="M{LEFT} {base}H{WIDTH - RIGHT}"/>')
-        parts += [_drawn(data_type, bucket, base) for bucket in lane.buckets if bucket.wrong]
-        parts.append(f'<text class="lane" x="{LEFT}" y="{base - LANE + 14}">{escape(lane.title)}</text>')
+        parts += [_drawn(data_type, bucket, base) for bucket in track.buckets if bucket.wrong]
+        parts.append(f'<text class="lane" x="{LEFT}" y="{base - LANE + 14}">{escape(track.title)}</text>')
     parts.append("</svg>")
     return Markup("".join(parts))  # noqa: S704  # what came from outside went through escape above

@@ -104,22 +104,24 @@ class Provenance:
 
 def other_tables(columns: Sequence[Provenance]) -> list[str]:
     """A mark for each column: "other tables than cpu" where its tables are not the first column's, else ""."""
-    first = next((one for one in columns if one.tables), None)
+    first = next((column for column in columns if column.tables), None)
     return [
-        f"other tables than {first.label}" if first and one.tables and one.tables != first.tables else ""
-        for one in columns
+        f"other tables than {first.label}" if first and column.tables and column.tables != first.tables else ""
+        for column in columns
     ]
 
 
 def mixture(columns: Sequence[Provenance]) -> str:
     """Which columns were made with which tables, in one sentence; "" where all used the same."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for one in columns:
-        if one.tables:
-            found[one.short_tables].append(one.label)
-    if len(found) < 2:
+    labels: dict[str, list[str]] = defaultdict(list)
+    for column in columns:
+        if column.tables:
+            labels[column.short_tables].append(column.label)
+    if len(labels) < 2:
         return ""
-    return "the runs differ in tables (" + "; ".join(f"{', '.join(who)}: {which}" for which, who in found.items()) + ")"
+    return (
+        "the runs differ in tables (" + "; ".join(f"{', '.join(who)}: {which}" for which, who in labels.items()) + ")"
+    )
 
 
 def refuse_mixture(columns: Sequence[Provenance]) -> None:
@@ -128,6 +130,6 @@ def refuse_mixture(columns: Sequence[Provenance]) -> None:
     Raises:
         MixedTablesError: the columns were not all made with the same tables.
     """
-    found = mixture(columns)
-    if found:
-        raise MixedTablesError(found)
+    difference = mixture(columns)
+    if difference:
+        raise MixedTablesError(difference)

@@ -45,7 +45,7 @@ def cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
         assert row is not None  # noqa: S101 - of one column every row is there
         worst = row["ulp"]
         bounds = [bound_near_worst(row, strict=strict) for strict in (False, True)] if row["range"] else []
-        reach = ["any" if one is None else error_text(one) for one in bounds] or ["", ""]
+        reach = ["any" if bound is None else error_text(bound) for bound in bounds] or ["", ""]
         lost, bounded = row["apart"].get("lost", 0), bounded_error(row)
         largest = error_text(worst["error"]) if worst else "none"
         yield [
@@ -66,23 +66,23 @@ def cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
 def remarks(results: Mapping[str, Any]) -> Iterator[str]:
     """What a wide bound lets pass, a sentence an operator and signature: results that are right and have no digit."""
     for operator, types, (row,) in side_by_side([results]):
-        told = "" if row is None else remark(row)
-        if told:
-            yield f"{short(operator)} on {types}: {told}"
+        sentence = "" if row is None else remark(row)
+        if sentence:
+            yield f"{short(operator)} on {types}: {sentence}"
 
 
 def several(columns: Sequence[Column]) -> Iterator[list[str]]:
     """The rows of a comparison: operator, types, and the largest error of each implementation, in ULP and absolute."""
     for operator, types, rows in side_by_side([results for _, results in columns]):
-        said = []
+        errors = []
         for row in rows:
             if row is None:
-                said.append("")
+                errors.append("")
                 continue
             absolute = f" ({error_text(row['absolute']['error'])})" if row["absolute"] else ""
             lost = f", {row['apart']['lost']:,} lost" if row["apart"].get("lost") else ""
-            said.append((error_text(row["ulp"]["error"]) if row["ulp"] else "none") + absolute + lost)
-        yield [short(operator), types, *said]
+            errors.append((error_text(row["ulp"]["error"]) if row["ulp"] else "none") + absolute + lost)
+        yield [short(operator), types, *errors]
 
 
 def made_with(columns: Sequence[Column]) -> Iterator[str]:
@@ -90,8 +90,8 @@ def made_with(columns: Sequence[Column]) -> Iterator[str]:
     made = [Provenance.of(label, results) for label, results in columns if results]
     if mixture(made):
         yield f"Note: {mixture(made)}"
-    for one, mark in zip(made, other_tables(made), strict=True):
-        yield f"{one.label}: {one}" + (f" (≠ {mark})" if mark else "")
+    for provenance, mark in zip(made, other_tables(made), strict=True):
+        yield f"{provenance.label}: {provenance}" + (f" (≠ {mark})" if mark else "")
 
 
 def print_accuracy(columns: Sequence[Column], console: Console) -> None:
@@ -103,7 +103,7 @@ def print_accuracy(columns: Sequence[Column], console: Console) -> None:
         for heading in ("operator", "types", *(label for label, _ in columns)):
             made.add_column(Text(one_line(heading)), overflow="fold")
         for several_cells in several(columns):
-            made.add_row(*(Text(one_line(said)) for said in several_cells))
+            made.add_row(*(Text(one_line(content)) for content in several_cells))
         console.print(made)
         return
     label, results = columns[0]
@@ -112,14 +112,14 @@ def print_accuracy(columns: Sequence[Column], console: Console) -> None:
     short_rows = [[row[place] for place in _NARROW] for row in (list(HEADINGS), *rows)]
     widths = [max(map(len, column)) for column in zip(*short_rows, strict=True)]
     for number, narrow in enumerate(short_rows):
-        line = "  ".join(f"{said:<{width}}" for said, width in zip(narrow, widths, strict=True)).rstrip()
+        line = "  ".join(f"{content:<{width}}" for content, width in zip(narrow, widths, strict=True)).rstrip()
         console.print(Text(one_line(line)), soft_wrap=True)
         if number and rows[number - 1][3]:
-            told = f"  {rows[number - 1][3]} gives {rows[number - 1][4]}"
-            console.print(Text(one_line(told), style="dim"), soft_wrap=True)
+            sentence = f"  {rows[number - 1][3]} gives {rows[number - 1][4]}"
+            console.print(Text(one_line(sentence), style="dim"), soft_wrap=True)
     console.print(Text(EXPLAINED))
-    for told in remarks(results or {}):
-        console.print(Text(one_line(told)), soft_wrap=True)
+    for sentence in remarks(results or {}):
+        console.print(Text(one_line(sentence)), soft_wrap=True)
 
 
 _SEVERAL = "Largest errors in ULP (absolute)"
@@ -131,12 +131,12 @@ def markdown(columns: Sequence[Column]) -> str:
     if len(columns) == 1:
         label, results = columns[0]
         lines = [f"Largest errors of {code(label)}.", "", *made, ""]
-        lines += table(HEADINGS, ([cell(said) for said in row] for row in cells(results or {})))
+        lines += table(HEADINGS, ([cell(text) for text in row] for row in cells(results or {})))
         lines += ["", EXPLAINED]
-        told = [f"- {cell(said)}" for said in remarks(results or {})]
-        lines += ["", *told] if told else []
+        remark_lines = [f"- {cell(sentence)}" for sentence in remarks(results or {})]
+        lines += ["", *remark_lines] if remark_lines else []
     else:
         lines = [f"{_SEVERAL}.", "", *made, ""]
         headings = ["operator", "types", *(cell(label) for label, _ in columns)]
-        lines += table(headings, ([cell(said) for said in row] for row in several(columns)))
+        lines += table(headings, ([cell(text) for text in row] for row in several(columns)))
     return "\n".join(lines) + "\n"

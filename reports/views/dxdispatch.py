@@ -118,10 +118,10 @@ def _stored(tensor: Mapping[str, Any], patterns: Sequence[str], length: int) -> 
 
 
 def _tensor(tensor: Mapping[str, Any]) -> dict[str, Any]:
-    told = {"DataType": tensor["data_type"], "DimensionCount": len(tensor["sizes"]), "Sizes": list(tensor["sizes"])}
+    members = {"DataType": tensor["data_type"], "DimensionCount": len(tensor["sizes"]), "Sizes": list(tensor["sizes"])}
     if tensor["strides"] is not None:
-        told["Strides"] = list(tensor["strides"])
-    return told | {"TotalTensorSizeInBytes": tensor["total_size_in_bytes"]}
+        members["Strides"] = list(tensor["strides"])
+    return members | {"TotalTensorSizeInBytes": tensor["total_size_in_bytes"]}
 
 
 def model(case: Mapping[str, Any], comment: str = "") -> dict[str, Any]:
@@ -142,8 +142,8 @@ def model(case: Mapping[str, Any], comment: str = "") -> dict[str, Any]:
         raise DxDispatchError("its history is a program of steps", "replay it: the tool closes no kernel")
     whole = _alone(case)
     before = case.get("earlier", [])
-    for number, one in enumerate(before, start=1):
-        _put_before(whole, _alone(one), f"before{number}")
+    for number, earlier_case in enumerate(before, start=1):
+        _put_before(whole, _alone(earlier_case), f"before{number}")
     return ({"$comment": comment} if comment else {}) | whole
 
 
@@ -195,9 +195,9 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
     if case["placement"].get("one_region"):
         _share(bindings, resources, [name for name in tensors if name in patterns], tensors)
     kernels = {}
-    for number, one in enumerate(case.get("beside", [case]), start=1):
-        own = (one["operator"], one["attributes"]) == (case["operator"], case["attributes"])
-        kernels[_NAME if own else f"beside{number}"] = one
+    for number, kernel in enumerate(case.get("beside", [case]), start=1):
+        own = (kernel["operator"], kernel["attributes"]) == (case["operator"], case["attributes"])
+        kernels[_NAME if own else f"beside{number}"] = kernel
     commands: list[dict[str, Any]] = []
     for name in [*kernels, *([*kernels][::-1] if len(kernels) > 1 else [])]:  # in their order, and in the reverse of it
         commands.append({"type": "dispatch", "dispatchable": name, "bindings": bindings})
@@ -205,7 +205,7 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
             commands.append({"type": "print", "resource": output})
     return {
         "resources": resources,
-        "dispatchables": {name: _dispatchable(one, tensors) for name, one in kernels.items()},
+        "dispatchables": {name: _dispatchable(kernel, tensors) for name, kernel in kernels.items()},
         "commands": commands,
     }
 
@@ -221,7 +221,7 @@ def _values(case: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
 def _share(bindings: dict[str, str], resources: dict[str, Any], inputs: list[str], tensors: Mapping[str, Any]) -> None:
     """Bind inputs with equal descriptions to the first one's resource."""
     for name in inputs:
-        first = next(one for one in inputs if tensors[one] == tensors[name])
+        first = next(candidate for candidate in inputs if tensors[candidate] == tensors[name])
         if first != name:
             resources.pop(name, None)
             bindings |= {tensor: first for tensor, resource in bindings.items() if resource == name}

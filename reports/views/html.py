@@ -170,8 +170,8 @@ def _provenance(view: Overview, tables: Tables) -> list[tuple[str, object]]:
         rows.append((f"table {name}", f"sha256 {digest}{note}"))
     rows += [("started", results["timings"]["started"]), ("finished", results["timings"]["finished"])]
     rows.append(("seconds", str(results["timings"]["seconds"])))
-    for one in results["timings"]["slowest"][:3]:
-        rows.append(("slowest test", f"{one['test']} ({one['seconds']} s)"))
+    for test in results["timings"]["slowest"][:3]:
+        rows.append(("slowest test", f"{test['test']} ({test['seconds']} s)"))
     rows += [(name, _plain(value)) for name, value in results["environment"].items()]
     return rows
 
@@ -182,18 +182,18 @@ def _plain(value: object) -> str:
 
 def failing_inputs(failures: Iterable[Failure]) -> dict[str, dict[str, tuple[Bucket, ...]]]:
     """The inputs that numeric failures name, by data type and then by clause."""
-    found: dict[str, dict[str, dict[int, Bucket]]] = defaultdict(lambda: defaultdict(dict))
+    buckets: dict[str, dict[str, dict[int, Bucket]]] = defaultdict(lambda: defaultdict(dict))
     for failure in failures:
-        told = failure.document
-        matched = _INPUT.match(told["details"].get("input", ""))
-        if matched and told["data_type"] and outcome_of(told).breaks_conformance:
+        document = failure.document
+        matched = _INPUT.match(document["details"].get("input", ""))
+        if matched and document["data_type"] and outcome_of(document).breaks_conformance:
             bits = int(matched["bits"], 16)
-            lane = f"{told['clause']} · {short(told['operator'])}"
-            bucket = Bucket(bits, bits, 1, label=f"{told['title']} ({matched['value']}, 0x{matched['bits']})")
-            found[told["data_type"]][lane].setdefault(bits, bucket)
+            heading = f"{document['clause']} · {short(document['operator'])}"
+            bucket = Bucket(bits, bits, 1, label=f"{document['title']} ({matched['value']}, 0x{matched['bits']})")
+            buckets[document["data_type"]][heading].setdefault(bits, bucket)
     return {
-        name: {lane: tuple(found[name][lane].values()) for lane in sorted(found[name])}
-        for name in sorted(found, key=type_order)
+        name: {heading: tuple(buckets[name][heading].values()) for heading in sorted(buckets[name])}
+        for name in sorted(buckets, key=type_order)
     }
 
 
@@ -201,17 +201,22 @@ def _plots(failures: Iterable[Failure]) -> list[tuple[str, str, Markup]]:
     """By data type: its name, the operators that fail on it, separated by spaces, and the drawing."""
     failures = list(failures)
     drawn = []
-    for name, lanes in failing_inputs(failures).items():
-        told = [
+    for name, inputs_by_clause in failing_inputs(failures).items():
+        tracks = [
             Lane(
-                str(visible(f"{lane} ({many(len(buckets), 'input')})")),
-                tuple(Bucket(one.first, one.last, one.wrong, one.judged, str(visible(one.label))) for one in buckets),
+                str(visible(f"{heading} ({many(len(buckets), 'input')})")),
+                tuple(
+                    Bucket(bucket.first, bucket.last, bucket.wrong, bucket.judged, str(visible(bucket.label)))
+                    for bucket in buckets
+                ),
             )
-            for lane, buckets in lanes.items()
+            for heading, buckets in inputs_by_clause.items()
         ]
-        title = f"{name}: where wrong inputs lie. " + "; ".join(lane.title for lane in told)
-        operators = sorted({one.document["operator"] for one in failures if one.document["data_type"] == name})
-        drawn.append((name, " ".join(operators), drawing(DataType[name], told, title)))
+        title = f"{name}: where wrong inputs lie. " + "; ".join(track.title for track in tracks)
+        operators = sorted(
+            {failure.document["operator"] for failure in failures if failure.document["data_type"] == name}
+        )
+        drawn.append((name, " ".join(operators), drawing(DataType[name], tracks, title)))
     return drawn
 
 
@@ -236,24 +241,24 @@ class ErrorLine:
 
 def error_lines(results: Mapping[str, Any]) -> list[ErrorLine]:
     """What was measured in a run or a sweep, a line an operator and signature."""
-    found = []
-    for (_, _, (row,)), said in zip(side_by_side([results]), accuracy.cells(results), strict=True):
+    lines = []
+    for (_, _, (row,)), texts in zip(side_by_side([results]), accuracy.cells(results), strict=True):
         assert row is not None  # noqa: S101 - of one column every row is there
-        shown = [str(visible(one)) for one in said]
+        shown = [str(visible(text)) for text in texts]
         title = f"{shown[0]} on {shown[1]}: the largest error is {shown[2]} ULP, at {shown[3]}"
         drawn = error_drawing(row, title) if row["range"] else Markup("")
         counts = [("0" if not place else f"≤ {power(place - 2)}", count) for place, count in enumerate(row["bins"])]
         counts = [(label, count) for label, count in [*counts, *row["apart"].items()] if count]
-        found.append(ErrorLine(row, tuple(shown), drawn, tuple(counts), str(visible(remark(row)))))
-    return found
+        lines.append(ErrorLine(row, tuple(shown), drawn, tuple(counts), str(visible(remark(row)))))
+    return lines
 
 
 def _dispatch(failure: Failure) -> tuple[str, str]:
     """The DxDispatch model of a failure's case as text, or why there is none."""
-    told = failure.document
-    if not told["case"]:
+    document = failure.document
+    if not document["case"]:
         return "", ""
-    written, because = told_model(told["case"], f"{told['clause']}: {told['title']}")
+    written, because = told_model(document["case"], f"{document['clause']}: {document['title']}")
     if written is None:
         return "", because
     return json.dumps(written, indent=2, ensure_ascii=False), ""
@@ -263,12 +268,12 @@ def _behaviours(
     view: Overview, alike: Sequence[Likeness], known: Sequence[Known], tables: Tables
 ) -> list[BehaviourLine]:
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for one in view.results["behaviours"]:
-        grouped[one["clause"], one["behaviour"]].append(one)
-    by_name = {one.name: one.behaviours for one in known}
+    for record in view.results["behaviours"]:
+        grouped[record["clause"], record["behaviour"]].append(record)
+    by_name = {implementation.name: implementation.behaviours for implementation in known}
     lines = []
     for (clause, behaviour), members in grouped.items():
-        pairs = [(one["operator"], one["data_type"]) for one in members]
+        pairs = [(member["operator"], member["data_type"]) for member in members]
         others: list[tuple[bool | None, str]] = []
         for likeness in alike:
             rows = [(clause, *pair) for pair in pairs if (clause, *pair) in by_name[likeness.name]]
@@ -277,8 +282,8 @@ def _behaviours(
                 if row in likeness.differing:
                     differing[likeness.differing[row]].append(row[1:])
             words = "; ".join(
-                said if len(where) == len(rows) else f"{said} ({places(where, tables)})"
-                for said, where in differing.items()
+                text if len(where) == len(rows) else f"{text} ({places(where, tables)})"
+                for text, where in differing.items()
             )
             others.append((None if not rows else not differing, words))
         rule = view.rules.get(clause)
@@ -312,7 +317,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     outcomes = {outcome_of(row) for row in [*results["clauses"], *results["failures"]]}
     sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
     sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
-    waivers = [(one, places(one.waived, tables)) for one in accounts(results)]
+    waivers = [(account, places(account.waived, tables)) for account in accounts(results)]
     sections += [("waivers", "Waivers", f"{len(waivers):,}")] if waivers else []
     sections += [("behaviours", "Where the pages are silent", f"{len(behaviours):,}")] if behaviours else []
     errors = error_lines(results)

@@ -62,10 +62,10 @@ def _case(parent: ET.Element, item: ItemRecord) -> str | None:
             message += f" (and {len(titles) - 1} more)"
         ended = ET.SubElement(case, kind, type=item.outcome.value, message=_legal(message))
         ended.text = _legal("\n\n".join(failure.text for failure in item.failures)) or None
-    said = [f"outcome: {item.outcome.value}"]
-    said += [f"clause: {clause}" for clause in sorted({tally.clause for tally in item.tallies})]
-    said += [f"replay: {failure.replay or failure.file}" for failure in item.failures if failure.file]
-    ET.SubElement(case, "system-out").text = _legal("\n".join(said))
+    lines = [f"outcome: {item.outcome.value}"]
+    lines += [f"clause: {clause}" for clause in sorted({tally.clause for tally in item.tallies})]
+    lines += [f"replay: {failure.replay or failure.file}" for failure in item.failures if failure.file]
+    ET.SubElement(case, "system-out").text = _legal("\n".join(lines))
     return kind
 
 
@@ -93,13 +93,13 @@ def junit_xml(items: Iterable[ItemRecord], results: Mapping[str, Any]) -> bytes:
         modules[_split(item.test)[0]].append(item)
     root = ET.Element("testsuites", name=SUITES_NAME)
     named = ("verdict", "backend", "feature_level", "profile", "seed", "strict")
-    told = [(name, results[name]) for name in named]
-    told += [(f"device.{name}", value) for name, value in results["device"].items() if isinstance(value, str)]
+    properties = [(name, results[name]) for name in named]
+    properties += [(f"device.{name}", value) for name, value in results["device"].items() if isinstance(value, str)]
     everything: list[str | None] = []
     for module, members in sorted(modules.items()):
         started = results["timings"]["started"].partition("+")[0]
         suite = ET.SubElement(root, "testsuite", name=_legal(module), timestamp=started)
-        _properties(suite, told)
+        _properties(suite, properties)
         kinds = [_case(suite, item) for item in members]
         _count(suite, members, kinds)
         everything += kinds
@@ -114,12 +114,12 @@ def items_of(results: Mapping[str, Any]) -> list[ItemRecord]:
 
     A failing case stands with its clause's row; one outside any clause, or without a row, is a record of its own.
     """
-    told: dict[tuple[str, str, str], list[FailureRecord]] = defaultdict(list)
+    records_by_row: dict[tuple[str, str, str], list[FailureRecord]] = defaultdict(list)
     for failure in results["failures"]:
-        lines = [failure["title"], *(f"  {label:<12} {said}" for label, said in failure["details"].items())]
+        lines = [failure["title"], *(f"  {label:<12} {detail}" for label, detail in failure["details"].items())]
         lines += [f"  {'replay':<12} {failure['replay']}"] if failure["replay"] else []
         record = FailureRecord.from_json(failure | {"text": "\n".join(lines)})
-        told[record.clause, record.operator, record.data_type].append(record)
+        records_by_row[record.clause, record.operator, record.data_type].append(record)
     items = []
     for row in results["clauses"]:
         key = (row["id"], row["operator"], row["data_type"])
@@ -127,7 +127,7 @@ def items_of(results: Mapping[str, Any]) -> list[ItemRecord]:
         tally = ClauseTally(row["id"], **members)
         group, _, rest = row["id"].partition(".")
         name = f"{group}::{rest}[{row['operator'].removeprefix('ELEMENT_WISE_')}-{row['data_type']}]"
-        items.append(ItemRecord(name, tally.outcome, 0.0, (tally,), (), tuple(told.pop(key, ()))))
-    for records in told.values():
+        items.append(ItemRecord(name, tally.outcome, 0.0, (tally,), (), tuple(records_by_row.pop(key, ()))))
+    for records in records_by_row.values():
         items += [ItemRecord(record.test, record.outcome, 0.0, (), (), (record,)) for record in records]
     return items

@@ -83,33 +83,38 @@ def identity(results: Mapping[str, Any]) -> str:
     """Who was judged, and by what, in one line."""
     device = results["device"]
     library = " ".join(filter(None, (device["library"], device["version"])))
-    said = [("", results["backend"]), ("", device["adapter"]), ("driver ", device["driver"]), ("library ", library)]
-    said += [("level ", results["feature_level"]), ("profile ", results["profile"]), ("seed ", results["seed"])]
+    pairs = [("", results["backend"]), ("", device["adapter"]), ("driver ", device["driver"]), ("library ", library)]
+    pairs += [("level ", results["feature_level"]), ("profile ", results["profile"]), ("seed ", results["seed"])]
     suite = results["suite"]
     commit = f" {suite['commit'][:12]}" if suite["commit"] else ""
-    said.append(("suite ", f"{suite['version']}{commit}{' modified' if suite['modified'] else ''}"))
-    said.append(("tables ", tables_digest(results["specs"])[:SHOWN]))
-    return " · ".join(f"{label}{code(value)}" for label, value in said if str(value))
+    pairs.append(("suite ", f"{suite['version']}{commit}{' modified' if suite['modified'] else ''}"))
+    pairs.append(("tables ", tables_digest(results["specs"])[:SHOWN]))
+    return " · ".join(f"{label}{code(value)}" for label, value in pairs if str(value))
 
 
-def _said(found: Cell | None) -> str:
-    if found is None:
+def _said(outcome_cell: Cell | None) -> str:
+    if outcome_cell is None:
         return ""
-    if found.broken:
-        return f"**✗ {found.broken}** {found.outcome.value.replace('_', ' ')}"
-    return _CELLS[found.outcome]
+    if outcome_cell.broken:
+        return f"**✗ {outcome_cell.broken}** {outcome_cell.outcome.value.replace('_', ' ')}"
+    return _CELLS[outcome_cell.outcome]
 
 
 def _worst(matrix: Matrix, column: int) -> Cell | None:
     """A data type's cells of all subjects as one."""
-    cells = [found for _, line in matrix.lines if (found := line[column]) is not None]
+    cells = [candidate for _, line in matrix.lines if (candidate := line[column]) is not None]
     if not cells:
         return None
-    first = min(cells, key=lambda one: one.outcome)
+    first = min(cells, key=lambda subject_cell: subject_cell.outcome)
     outcome = first.outcome
-    if outcome is Outcome.CHARACTERISED and any(one.outcome is Outcome.PASS for one in cells):
+    if outcome is Outcome.CHARACTERISED and any(subject_cell.outcome is Outcome.PASS for subject_cell in cells):
         outcome = Outcome.PASS
-    return Cell(outcome, sum(one.clauses for one in cells), sum(one.broken for one in cells), first.anchor)
+    return Cell(
+        outcome,
+        sum(subject_cell.clauses for subject_cell in cells),
+        sum(subject_cell.broken for subject_cell in cells),
+        first.anchor,
+    )
 
 
 def _matrix(view: Overview) -> Iterator[str]:
@@ -151,19 +156,19 @@ def _broken(view: Overview) -> Iterator[str]:
 
 
 def _failure(failure: Failure) -> Iterator[str]:
-    told = failure.document
+    document = failure.document
     yield "<details>"
     # no Markdown is read in a summary: only what the suite itself words may stand there
     rule = failure.rule.id if failure.rule else "no single clause"
-    said = f"{rule}: {told['outcome']}, {short(told['operator'])} {told['data_type']}"
-    yield f"<summary>{escape(said)}</summary>"
+    headline = f"{rule}: {document['outcome']}, {short(document['operator'])} {document['data_type']}"
+    yield f"<summary>{escape(headline)}</summary>"
     yield ""
-    width = max((len(label) for label in told["details"]), default=0)
-    details = [f"{label:<{width}}  {said}" for label, said in told["details"].items()]
-    yield from block("\n".join([told["title"], *details]))
-    if told["replay"]:
+    width = max((len(label) for label in document["details"]), default=0)
+    details = [f"{label:<{width}}  {detail}" for label, detail in document["details"].items()]
+    yield from block("\n".join([document["title"], *details]))
+    if document["replay"]:
         yield ""
-        yield from block(told["replay"], "sh")
+        yield from block(document["replay"], "sh")
     yield ""
     yield "</details>"
 
@@ -195,21 +200,21 @@ def _failures(view: Overview, tables: Tables) -> Iterator[str]:
 
 
 def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
-    told = accounts(results)
-    if not told:
+    entries = accounts(results)
+    if not entries:
         return
     yield ""
     yield "### Waivers"
     yield ""
     rows = [
         [
-            cell(one.clause),
-            cell(places(one.waived, tables) if one.waived else "nothing: remove it"),
-            cell(one.reason),
-            cell(one.issue),
-            one.expires,
+            cell(account.clause),
+            cell(places(account.waived, tables) if account.waived else "nothing: remove it"),
+            cell(account.reason),
+            cell(account.issue),
+            account.expires,
         ]
-        for one in told
+        for account in entries
     ]
     yield from table(["clause", "waives", "because", "issue", "until"], rows)
 
@@ -220,7 +225,7 @@ def _silence(view: Overview, known: Sequence[Known]) -> Iterator[str]:
         return
     yield ""
     alike = likenesses(view.results, known)
-    beside = "; ".join(f"{one.alike} of {one.shared} as {code(one.name)}" for one in alike[:4])
+    beside = "; ".join(f"{likeness.alike} of {likeness.shared} as {code(likeness.name)}" for likeness in alike[:4])
     seen = many(len(behaviours), "behaviour")
     yield f"Where the pages are silent: {seen} observed{f' ({beside})' if beside else ''}."
 

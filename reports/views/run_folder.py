@@ -76,8 +76,8 @@ class Earlier:
             for path in self.files:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            said = f"cannot remove {error.filename}: {reason(error)}"
-            raise UsageError(said, "choose another folder with --results") from None
+            cause = f"cannot remove {error.filename}: {reason(error)}"
+            raise UsageError(cause, "choose another folder with --results") from None
 
 
 def _described(kind: str, document: Mapping[str, Any], files: int) -> str:
@@ -115,12 +115,12 @@ def _leftovers(folder: Path) -> Iterator[Path]:
 
 
 def _earlier(folder: Path, kind: str, files: Iterable[Path], journal: str, record: str) -> Earlier:
-    found = [path for path in files if path.is_file()]
-    said = ""
-    if found:
+    paths = [path for path in files if path.is_file()]
+    description = ""
+    if paths:
         document = _header(folder / journal, kind) or _record(folder / record)
-        said = _described(kind, document, len(found))
-    return Earlier((*_leftovers(folder), *found), said)
+        description = _described(kind, document, len(paths))
+    return Earlier((*_leftovers(folder), *paths), description)
 
 
 def earlier_run(folder: Path, *, keep_records: bool = False) -> Earlier:
@@ -215,8 +215,8 @@ def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemReco
         UsageError: one of them cannot be written.
     """
     items = list(items)
-    told = sorted((failure for item in items for failure in item.failures), key=lambda failure: failure.test)
-    failures = {failure.file: failure for failure in reversed(told) if failure.file}  # one case, however many tests
+    records = sorted((failure for item in items for failure in item.failures), key=lambda failure: failure.test)
+    failures = {failure.file: failure for failure in reversed(records) if failure.file}  # one case, however many tests
     for name, failure in sorted(failures.items()):
         document = failure_document(failure, results["suite"]["version"])
         write_text(folder / "failures" / name, dump_yaml(document))

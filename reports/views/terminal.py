@@ -98,10 +98,14 @@ def _head(results: Mapping[str, Any], verdict: Verdict, page: Page) -> None:
 def _tally(rows: Rows, results: Mapping[str, Any], page: Page) -> None:
     cases, elements = sum(row["cases"] for row in rows), sum(row["elements"] for row in rows)
     counts = Counter(_outcome(row) for row in rows)
-    said = ", ".join(f"{counts[outcome]} {outcome.value.replace('_', ' ')}" for outcome in Outcome if counts[outcome])
+    outcome_counts = ", ".join(
+        f"{counts[outcome]} {outcome.value.replace('_', ' ')}" for outcome in Outcome if counts[outcome]
+    )
     seconds = (results.get("timings") or {}).get("seconds")
     spent = f" in {seconds:.1f} s" if seconds is not None else ""
-    page.line(f"{many(len(rows), 'clause row')}: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
+    page.line(
+        f"{many(len(rows), 'clause row')}: {outcome_counts or 'none'} · {cases:,} cases, {elements:,} elements{spent}"
+    )
     if results.get("interrupted"):
         page.line(("The run was stopped before its end.", "yellow"))
 
@@ -141,7 +145,7 @@ def _matrix(rows: Rows, tables: Tables, page: Page) -> None:
             text = text.removeprefix("✓ ").removeprefix("✗ ")
         return page.fit(text), style
 
-    said: dict[str, None] = {}
+    legend_words: dict[str, None] = {}
     widths = [max(len(short(operator)), 11) + 2 for operator in operators]
     first = 0
     while first < len(operators):
@@ -155,12 +159,12 @@ def _matrix(rows: Rows, tables: Tables, page: Page) -> None:
             table.add_column(Text(page.fit(short(operator))), min_width=11)
         for data_type in data_types:
             shown = [cell(operator, data_type) for operator in operators[first:last]]
-            said |= dict.fromkeys(text.strip("✓✗ ").rstrip("0123456789 ") for text, _ in shown)
+            legend_words |= dict.fromkeys(text.strip("✓✗ ").rstrip("0123456789 ") for text, _ in shown)
             table.add_row(Text(page.fit(data_type)), *(Text(text, style) for text, style in shown))
         page.gap()
         page.table(table)
         first = last
-    explained = [f"{word} = {_LEGEND[word]}" for word in _LEGEND if word in said]
+    explained = [f"{word} = {_LEGEND[word]}" for word in _LEGEND if word in legend_words]
     if explained:
         page.line(("; ".join(explained), "dim"))
 
@@ -208,9 +212,11 @@ def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
             page.line(f"needs: {_shortened(first['details']['needs'], SAID)}", indent=2)
         replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
         page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
-    for one in cause.needing_more[:NEEDS_SHOWN]:
-        needs = _shortened(one.failures[0]["details"].get("needs", "").partition(" (")[0] or "more", 80)
-        page.line(f"possibly the same fault: needs {needs} · {_shortened(places(one.places, tables), 60)}", indent=2)
+    for similar_cause in cause.needing_more[:NEEDS_SHOWN]:
+        needs = _shortened(similar_cause.failures[0]["details"].get("needs", "").partition(" (")[0] or "more", 80)
+        page.line(
+            f"possibly the same fault: needs {needs} · {_shortened(places(similar_cause.places, tables), 60)}", indent=2
+        )
     left = len(cause.needing_more) - NEEDS_SHOWN
     if left > 0:
         page.line(f"possibly the same fault: {many(left, 'fault')} with other needs, in results.json", indent=2)
@@ -221,17 +227,19 @@ def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
 
 def _clauses(members: Sequence[Cause], tables: Tables, most: int = CLAUSES_SHOWN) -> str:
     """Clauses and where they fail: "clip.formula (CLIP on INT8); round.odd (ROUND on FLOAT16)"."""
-    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for one in members:
-        found[one.clause] |= one.places
-    named = [f"{clause} ({_shortened(places(where, tables), 80)})" for clause, where in list(found.items())[:most]]
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
+    places_by_clause: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for member in members:
+        places_by_clause[member.clause] |= member.places
+    named = [
+        f"{clause} ({_shortened(places(where, tables), 80)})" for clause, where in list(places_by_clause.items())[:most]
+    ]
+    more = f"; and {len(places_by_clause) - most} more" if len(places_by_clause) > most else ""
     return "; ".join(named) + more
 
 
 def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, folder: str) -> None:
-    found = causes(rows, results.get("failures") or [], lambda clause: rule_of(clause, tables).subject)
-    first, rest = examined(found)
+    all_causes = causes(rows, results.get("failures") or [], lambda clause: rule_of(clause, tables).subject)
+    first, rest = examined(all_causes)
     for cause in first[:FAULTS_SHOWN]:
         page.gap()
         _cause(cause, tables, page, folder)
@@ -241,30 +249,32 @@ def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, 
         page.line(f"… and {many(left, 'more fault')}, in results.json")
     if rest:
         page.gap()
-        told = [one for cause in rest for one in (cause, *cause.folded)]
+        unexamined_causes = [member for cause in rest for member in (cause, *cause.folded)]
         page.line(("Also failing, and not examined", "bold red"), " (the faults above may be the cause):")
-        page.line(_clauses(told, tables), indent=2)
-        page.line(f"dmlcts run … --clause {told[0].clause} examines one of them by itself", indent=2)
+        page.line(_clauses(unexamined_causes, tables), indent=2)
+        page.line(f"dmlcts run … --clause {unexamined_causes[0].clause} examines one of them by itself", indent=2)
 
 
 def _besides(failures: Rows, tables: Tables, page: Page, folder: str) -> None:
     """What broke clauses that were not selected."""
-    told: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    failures_by_clause: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for failure in failures:
-        told[failure["clause"]].append(failure)
-    if not told:
+        failures_by_clause[failure["clause"]].append(failure)
+    if not failures_by_clause:
         return
     page.gap()
     page.line(("Also failing, and not selected (it does not count):", "bold yellow"))
-    for clause in sorted(told, key=lambda clause: (min(map(_outcome, told[clause])), clause))[:CLAUSES_SHOWN]:
-        first = min(told[clause], key=lambda failure: (_outcome(failure), not failure["file"]))
-        where = places({(failure["operator"], failure["data_type"]) for failure in told[clause]}, tables)
+    for clause in sorted(
+        failures_by_clause, key=lambda clause: (min(map(_outcome, failures_by_clause[clause])), clause)
+    )[:CLAUSES_SHOWN]:
+        first = min(failures_by_clause[clause], key=lambda failure: (_outcome(failure), not failure["file"]))
+        where = places({(failure["operator"], failure["data_type"]) for failure in failures_by_clause[clause]}, tables)
         page.line((_FAULTS[_outcome(first)], "yellow"), f"  {clause} · {where}", indent=2)
         page.line(f"first: {_shortened(first['title'], 150)}", indent=4)
         if first["file"]:
             page.line(f"replay: {folder}failures/{first['file']}", indent=4, whole=True)
-    if len(told) > CLAUSES_SHOWN:
-        page.line(f"… and {many(len(told) - CLAUSES_SHOWN, 'more clause')}, in results.json", indent=2)
+    if len(failures_by_clause) > CLAUSES_SHOWN:
+        page.line(f"… and {many(len(failures_by_clause) - CLAUSES_SHOWN, 'more clause')}, in results.json", indent=2)
 
 
 def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
@@ -297,16 +307,16 @@ def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
 
 def _waivers(results: Mapping[str, Any], tables: Tables, page: Page) -> None:
     """What somebody answers for, and which waivers have nothing to waive."""
-    for one in accounts(results):
+    for account in accounts(results):
         page.gap()
-        if one.waived:
-            where = f": {many(one.clauses, 'clause row')} · {places(one.waived, tables)}"
-            page.line(("waived  ", "bold yellow"), (one.clause, "bold"), where)
-            page.line(f"{_shortened(one.reason, 150)} (until {one.expires})", indent=2)
+        if account.waived:
+            where = f": {many(account.clauses, 'clause row')} · {places(account.waived, tables)}"
+            page.line(("waived  ", "bold yellow"), (account.clause, "bold"), where)
+            page.line(f"{_shortened(account.reason, 150)} (until {account.expires})", indent=2)
         else:
-            said = f"{one.clause} passes wherever the waiver applies: remove the waiver"
-            page.line(("unexpected pass  ", "bold yellow"), said)
-        page.line(one.issue, indent=2, whole=True)
+            text = f"{account.clause} passes wherever the waiver applies: remove the waiver"
+            page.line(("unexpected pass  ", "bold yellow"), text)
+        page.line(account.issue, indent=2, whole=True)
 
 
 def _behaviours(behaviours: Rows, tables: Tables, page: Page) -> None:
@@ -315,8 +325,8 @@ def _behaviours(behaviours: Rows, tables: Tables, page: Page) -> None:
         return
     seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for behaviour in behaviours:
-        told = behaviour_text(behaviour["clause"], behaviour["behaviour"], tables)
-        seen[told].add((behaviour["operator"], behaviour["data_type"]))
+        text = behaviour_text(behaviour["clause"], behaviour["behaviour"], tables)
+        seen[text].add((behaviour["operator"], behaviour["data_type"]))
     page.gap()
     page.line(("Where the pages are silent, this implementation:", "bold"))
     for sentence in sorted(seen)[:BEHAVIOURS_SHOWN]:

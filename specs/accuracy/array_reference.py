@@ -56,11 +56,11 @@ class ArrayReference(Reference):
             UsageError: an input is not given, or FLOAT64 does not hold its elements exactly.
         """
         with np.errstate(all="ignore"):
-            found = self._evaluate(self._expression, inputs)
-        if not isinstance(found, Real):
+            real = self._evaluate(self._expression, inputs)
+        if not isinstance(real, Real):
             raise FormulaError(f"{self.table.operator} gives truth values", "nothing is to be measured there")
         (length,) = {array.size for array in inputs.values()}
-        return Real(np.broadcast_to(found.value, length), np.broadcast_to(found.error, length))
+        return Real(np.broadcast_to(real.value, length), np.broadcast_to(real.error, length))
 
     def _evaluate(self, expression: Expression, inputs: Mapping[str, NDArray[Any]]) -> Any:
         match expression:
@@ -77,8 +77,8 @@ class ArrayReference(Reference):
             case Cast(target, argument):
                 return _cast(self._evaluate(argument, inputs), self._types[target])
             case Call("select", parts):
-                held, one, other = (self._evaluate(part, inputs) for part in parts)
-                return Real(np.where(held, one.value, other.value), np.where(held, one.error, other.error))
+                held, first, other = (self._evaluate(part, inputs) for part in parts)
+                return Real(np.where(held, first.value, other.value), np.where(held, first.error, other.error))
             case Call(name, arguments):
                 return _applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
         raise FormulaError(f"{expression} has no real meaning", "measure formulas of functions of numbers")
@@ -125,8 +125,10 @@ def _cast(value: Any, target: DataType) -> Real:
         return value
     limits = np.iinfo(target.numpy)
 
-    def stored(one: Doubles) -> Doubles:
-        return np.asarray(np.clip(np.where(np.isnan(one), 0.0, np.trunc(one)), float(limits.min), float(limits.max)))
+    def stored(values: Doubles) -> Doubles:
+        return np.asarray(
+            np.clip(np.where(np.isnan(values), 0.0, np.trunc(values)), float(limits.min), float(limits.max))
+        )
 
     return _through(stored, value)
 

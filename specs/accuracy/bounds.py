@@ -35,10 +35,10 @@ def accepted(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, s
     if law.of_one_input:
         return VectorOracle(law, operator, strict=strict).acceptance(inputs[operator.input_name])
     names = {member: name for name, member in law.table.formula_names.items() if member in inputs}
-    given = {names[member]: array for member, array in inputs.items()}
+    named_inputs = {names[member]: array for member, array in inputs.items()}
     if is_approximate(law.table, Signature.of(operator, law.table)):
-        return ApproximateVectorOracle(law, operator, strict=strict).acceptance(given)
-    return TypedVectorOracle(law, operator, strict=strict).acceptance(given)
+        return ApproximateVectorOracle(law, operator, strict=strict).acceptance(named_inputs)
+    return TypedVectorOracle(law, operator, strict=strict).acceptance(named_inputs)
 
 
 def reach(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, strict: bool) -> NDArray[np.float64]:
@@ -62,9 +62,9 @@ def reach(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, stri
     patterns = first.view(kind.bits_dtype)[:, None] + _NEIGHBOURS.astype(kind.bits_dtype)[None, :]
     near = {other: np.repeat(array, _NEIGHBOURS.size) for other, array in inputs.items()}
     near[name] = patterns.reshape(-1).view(kind.numpy)
-    found = _reach(law, operator, near, strict=strict).reshape(first.size, _NEIGHBOURS.size)
-    own = found[:, _NEIGHBOURS.size // 2]
-    most = np.max(np.where(np.isnan(found), -1.0, found), axis=1)
+    distances = _reach(law, operator, near, strict=strict).reshape(first.size, _NEIGHBOURS.size)
+    own = distances[:, _NEIGHBOURS.size // 2]
+    most = np.max(np.where(np.isnan(distances), -1.0, distances), axis=1)
     return np.where(np.isnan(own), np.nan, most)
 
 
@@ -75,7 +75,7 @@ def _reach(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, str
         acceptance = accepted(law, operator, inputs, strict=strict)
         ends = [*acceptance.alternatives, *(end for span in acceptance.spans for end in span)]
         distances = [np.abs(_numbers(end, kind) - real) for end in ends]
-        farthest = np.fmax.reduce([np.where(np.isfinite(one), one, np.nan) for one in distances])
+        farthest = np.fmax.reduce([np.where(np.isfinite(distance), distance, np.nan) for distance in distances])
         farthest = farthest * units_in(kind, real)
     if acceptance.any_value is not None:
         farthest = np.where(acceptance.any_value, np.nan, farthest)

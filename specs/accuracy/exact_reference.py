@@ -71,10 +71,10 @@ class ExactReference(Reference):
         Raises:
             FormulaError: the formula holds what no reference follows.
         """
-        found = self._evaluate(self._expression, elements)
-        if found is not None and not isinstance(found, Enclosure):
+        enclosure = self._evaluate(self._expression, elements)
+        if enclosure is not None and not isinstance(enclosure, Enclosure):
             raise FormulaError(f"{self.table.operator} gives truth values", "nothing is to be measured there")
-        return found
+        return enclosure
 
     def error(self, elements: Mapping[str, int], got: int) -> tuple[Fraction, Fraction] | None:
         """How far a result is from the real number: in units of the last place there, and absolutely.
@@ -88,10 +88,10 @@ class ExactReference(Reference):
         Returns:
             The two, ``None`` where the real result or what was got is no finite number.
         """
-        real, given = self.result(elements), decoded(got, self.output)
-        if real is None or given is None or given.infinite or real.low.infinite or real.high.infinite:
+        real, actual = self.result(elements), decoded(got, self.output)
+        if real is None or actual is None or actual.infinite or real.low.infinite or real.high.infinite:
             return None
-        distance = max(abs(given.fraction - real.low.fraction), abs(given.fraction - real.high.fraction))
+        distance = max(abs(actual.fraction - real.low.fraction), abs(actual.fraction - real.high.fraction))
         return distance / unit_at(self.output, real.low.fraction), distance
 
     def _evaluate(self, expression: Expression, elements: Mapping[str, int]) -> Any:
@@ -117,8 +117,8 @@ class ExactReference(Reference):
             return _of_float(self.table.tensors[member].absent or 0.0)
         if member not in elements:
             raise UsageError(f"no element of {member} is given", f"give one as {member!r}")
-        given = decoded(elements[member], self.operator.tensors[member].data_type)
-        return None if given is None else Enclosure(given, given)
+        datum = decoded(elements[member], self.operator.tensors[member].data_type)
+        return None if datum is None else Enclosure(datum, datum)
 
 
 def decoded(bits: int, kind: DataType) -> Datum | None:
@@ -204,7 +204,7 @@ def _compared(function: Function, operands: list[Any]) -> bool:
         return function.name == "not_equal"
     if function.exact.ordered is None or len(operands) != 2:
         raise FormulaError(f"{function.name} of real numbers is not known", "compare numbers with one another")
-    found = {function.exact.ordered(*(end.value for end in ends)) for ends in itertools.product(*operands)}
-    if len(found) > 1:
+    outcomes = {function.exact.ordered(*(end.value for end in ends)) for ends in itertools.product(*operands)}
+    if len(outcomes) > 1:
         raise FormulaError(f"{function.name} of enclosures is not decided", "compare exact numbers")
-    return found.pop()
+    return outcomes.pop()

@@ -63,8 +63,10 @@ class Around:
         if tolerance.neighbours:
             return rounding.down(low, self.kind), rounding.up(high, self.kind)
         least, most = self._tolerated(tolerance, (low, high), strict=strict)
-        given = reduce(np.logical_or, [np.isnan(one.low) for one in self.operands])  # which pow may make a 1 of
-        return np.where(given, self.exact.low, least), np.where(given, self.exact.high, most)
+        nan_operand = reduce(
+            np.logical_or, [np.isnan(operand.low) for operand in self.operands]
+        )  # which pow may make a 1 of
+        return np.where(nan_operand, self.exact.low, least), np.where(nan_operand, self.exact.high, most)
 
     def strict_span(self, tolerance: Tolerance | None, judged: Tolerance | None) -> tuple[Array, Array]:
         """What ``--strict`` leaves: what both the strict and, where it speaks, the judged rule permit."""
@@ -89,8 +91,8 @@ class Around:
     def _arguments(self) -> list[Mapping[str, Array]]:
         """The lower and the upper ends of the arguments, as bounds call them."""
         return [
-            dict(zip(ARGUMENTS, given, strict=False))
-            for given in ([one.low for one in self.operands], [one.high for one in self.operands])
+            dict(zip(ARGUMENTS, ends, strict=False))
+            for ends in ([operand.low for operand in self.operands], [operand.high for operand in self.operands])
         ]
 
     def _tolerated(self, tolerance: Tolerance, real: tuple[Array, Array], *, strict: bool) -> tuple[Array, Array]:
@@ -100,13 +102,13 @@ class Around:
         wider one counts.
         """
         middle = self.exact.low, self.exact.high
-        arguments = self._arguments[: 1 if all(one.is_point for one in self.operands) else 2]
+        arguments = self._arguments[: 1 if all(operand.is_point for operand in self.operands) else 2]
         signed = real
         if tolerance.factor is not None:
             real = rounding.multiplied(tolerance, real, arguments)
         others = middle if tolerance.factor is None else ()
-        margins = [rounding.margins(self.kind, tolerance, (*real, *others), given) for given in arguments]
-        distances = [reduce(np.fmax, [one for found in margins for one in found[end::2]]) for end in (0, 1)]
+        margins = [rounding.margins(self.kind, tolerance, (*real, *others), argument) for argument in arguments]
+        distances = [reduce(np.fmax, [values for margin in margins for values in margin[end::2]]) for end in (0, 1)]
         low, high = real
         below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
         least = np.where(np.isinf(low), low, add_to_odd(low, -below))
@@ -122,6 +124,6 @@ class Around:
         return np.fmin(inner[0], next_down(near[0], self.kind)), np.fmax(inner[1], next_up(near[1], self.kind))
 
 
-def _alike(one: Array, other: Array) -> bool:
+def _alike(first: Array, other: Array) -> bool:
     """Whether two arrays hold the same numbers, to the bit."""
-    return one is other or (one.shape == other.shape and one.tobytes() == other.tobytes())
+    return first is other or (first.shape == other.shape and first.tobytes() == other.tobytes())

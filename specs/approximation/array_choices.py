@@ -21,43 +21,43 @@ class Held(NamedTuple):
     false: Mask
 
 
-def held(comparison: str, one: Interval, other: Interval, *, lenient: bool) -> Held:
+def held(comparison: str, interval: Interval, other: Interval, *, lenient: bool) -> Held:
     """What a comparison of two intervals may give for each element.
 
     Args:
         comparison: one of :data:`ORDERED`.
-        one: its first operand.
+        interval: its first operand.
         other: its second.
         lenient: whether a comparison with a NaN may hold.
     """
-    left, right = (one, other) if comparison.startswith("less") else (other, one)
+    left, right = (interval, other) if comparison.startswith("less") else (other, interval)
     if comparison.endswith("equal"):
         true, false = left.low <= right.high, left.high > right.low
     else:
         true, false = left.low < right.high, left.high >= right.low
-    anything = one.open | other.open
-    unordered = one.nan | other.nan
+    anything = interval.open | other.open
+    unordered = interval.nan | other.nan
     return Held(true | anything | (unordered & lenient), false | anything | unordered)
 
 
-def plainly(comparison: str, one: Array, other: Array, then: Array, otherwise: Array) -> Array:
+def plainly(comparison: str, first: Array, other: Array, then: Array, otherwise: Array) -> Array:
     """What is chosen where numbers are compared."""
-    return np.where(ORDERED[comparison](one, other), then, otherwise)
+    return np.where(ORDERED[comparison](first, other), then, otherwise)
 
 
-def either(found: list[Held]) -> Held:
+def either(comparisons: list[Held]) -> Held:
     """What any of several comparisons may give."""
-    true, false = (reduce(np.logical_or, masks) for masks in zip(*found, strict=True))
+    true, false = (reduce(np.logical_or, masks) for masks in zip(*comparisons, strict=True))
     return Held(true, false)
 
 
-def where(there: Mask, one: Interval, other: Interval) -> Interval:
+def where(there: Mask, interval: Interval, other: Interval) -> Interval:
     """An interval at some elements, and at the others another one."""
     return Interval(
-        np.where(there, one.low, other.low),
-        np.where(there, one.high, other.high),
-        np.where(there, one.nan, other.nan),
-        np.where(there, one.open, other.open),
+        np.where(there, interval.low, other.low),
+        np.where(there, interval.high, other.high),
+        np.where(there, interval.nan, other.nan),
+        np.where(there, interval.open, other.open),
     )
 
 
@@ -65,17 +65,17 @@ def chosen(truths: Held, then: list[Interval], otherwise: list[Interval]) -> lis
     """Every alternative of either branch where it may be chosen; each of them is a number at every element."""
     count = max(len(then), len(otherwise))
     paired = [(then[min(place, len(then) - 1)], otherwise[min(place, len(otherwise) - 1)]) for place in range(count)]
-    found = [where(truths.true, *pair) for pair in paired]
+    intervals = [where(truths.true, *pair) for pair in paired]
     if np.any(truths.true & truths.false):
-        found += [where(truths.false, *pair[::-1]) for pair in paired]
-    return found
+        intervals += [where(truths.false, *pair[::-1]) for pair in paired]
+    return intervals
 
 
-def others_despite_nan(found: Interval, operands: tuple[Interval, ...]) -> list[Interval]:
+def others_despite_nan(interval: Interval, operands: tuple[Interval, ...]) -> list[Interval]:
     """What a minimum or maximum gives, but each operand where another one is a NaN."""
     every = []
-    for place, one in enumerate(operands):
+    for place, operand in enumerate(operands):
         lost = reduce(np.logical_or, [other.nan for number, other in enumerate(operands) if number != place])
         if np.any(lost):
-            every.append(where(lost & ~np.isnan(one.low), one, found))
+            every.append(where(lost & ~np.isnan(operand.low), operand, interval))
     return every

@@ -37,15 +37,15 @@ def margin(
     """
     unit = unit_in_the_last_place(form, result.fraction)
     names = {**arguments, "t": result, "ulp": Datum(False, unit)}
-    found = Fraction(0)
+    greatest = Fraction(0)
     for name, amount in bounds_of(tolerance):
         value = Fraction(amount) if isinstance(amount, float) else _number(amount, names, bits, outer=outer)
         if value is None:
             continue
         factor = {"ulp": unit, "relative": abs(result.fraction)}.get(name, Fraction(1))
         if name == "absolute" or result.value != 0:
-            found = max(found, value * factor)
-    return found
+            greatest = max(greatest, value * factor)
+    return greatest
 
 
 def multiplied(
@@ -122,8 +122,8 @@ def _value(
     """What an expression is worth; ``inexact`` is told the functions whose values in it are not exact."""
     context = _context(bits)
 
-    def of(one: Expression) -> Any:
-        return _value(one, names, bits, inexact)
+    def of(expression: Expression) -> Any:
+        return _value(expression, names, bits, inexact)
 
     match expression:
         case Name(name):
@@ -141,10 +141,10 @@ def _value(
         case Call("is_nan", (argument,)):
             return context.isnan(of(argument))
         case Call("log" | "exp" | "floor" as name, (argument,)):
-            given = of(argument)
-            if inexact is not None and name != "floor" and given not in _KNOWN[name]:
+            operand = of(argument)
+            if inexact is not None and name != "floor" and operand not in _KNOWN[name]:
                 inexact.add(name)
-            return -context.inf if name == "log" and given == 0 else getattr(context, name)(given)
+            return -context.inf if name == "log" and operand == 0 else getattr(context, name)(operand)
         case Call(name, arguments):
             return _OPERATIONS[name](*map(of, arguments))
     raise AssertionError(f"lint refuses {expression} as a bound")
@@ -157,9 +157,9 @@ def _number(expression: Expression, names: Mapping[str, Any], bits: int, *, oute
     if not isinstance(value, context.mpf) or not context.isfinite(value):
         return None
     mantissa, exponent = abs(value).man_exp
-    found = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    error = found / (1 << bits // 2) if inexact else Fraction(0)
-    return found + error if outer else found - error
+    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    error = magnitude / (1 << bits // 2) if inexact else Fraction(0)
+    return magnitude + error if outer else magnitude - error
 
 
 def holds(expression: Expression, names: Mapping[str, Datum | None]) -> bool:

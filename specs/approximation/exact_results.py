@@ -27,9 +27,9 @@ def real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
     """
     real = function.exact.real
     assert real is not None, f"{function.name} has a real meaning"  # noqa: S101 - lint sees to it
-    if all(one.low == one.high for one in operands):
-        found = real(*(one.low for one in operands), bits=bits)
-        return None if found is None else (Span(*found), Span(found.high, found.low))
+    if all(operand.low == operand.high for operand in operands):
+        enclosure = real(*(operand.low for operand in operands), bits=bits)
+        return None if enclosure is None else (Span(*enclosure), Span(enclosure.high, enclosure.low))
     low, high = 0, 1
     match function.name:
         case "add":
@@ -49,8 +49,10 @@ def real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
             corners = [(low,) * len(operands), (high,) * len(operands)]
         case _:
             raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-    every = [real(*(one[end] for one, end in zip(operands, corner, strict=True)), bits=bits) for corner in corners]
-    there = [one for one in every if one is not None]
+    every = [
+        real(*(operand[end] for operand, end in zip(operands, corner, strict=True)), bits=bits) for corner in corners
+    ]
+    there = [corner_result for corner_result in every if corner_result is not None]
     if len(there) < len(every):
         return OPEN if there else None
     lows, highs = zip(*there, strict=True)
@@ -60,9 +62,9 @@ def real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
     )
 
 
-def _loses_zero(one: Span, other: Span) -> bool:
+def _loses_zero(span: Span, other: Span) -> bool:
     """Whether a zero is inside of one factor, and the other may be infinite: their product, a NaN, is at no corner."""
-    return one.low.value < 0 < one.high.value and (other.low.infinite or other.high.infinite)
+    return span.low.value < 0 < span.high.value and (other.low.infinite or other.high.infinite)
 
 
 def truths(comparison: str, operands: tuple[Any, ...], *, lenient: bool) -> set[bool]:
@@ -77,8 +79,8 @@ def truths(comparison: str, operands: tuple[Any, ...], *, lenient: bool) -> set[
         return {True, False}
     if None in operands:
         return {False}
-    one, other = operands if comparison.startswith("less") else operands[::-1]
-    low, high = one.low.value, one.high.value
+    left, other = operands if comparison.startswith("less") else operands[::-1]
+    low, high = left.low.value, left.high.value
     least, most = other.low.value, other.high.value
     if comparison.endswith("equal"):
         return {held for held, may in ((True, low <= most), (False, high > least)) if may}

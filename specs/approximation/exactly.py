@@ -68,17 +68,19 @@ class ApproximateOracle(DescribedResults):
         Raises:
             UsageError: an input's element is not given.
         """
-        found: set[Any] = set()
+        members: set[Any] = set()
         for reading in self.readings:
-            found |= self._of_reading(reading, elements)
-        if OPEN in found:
+            members |= self._of_reading(reading, elements)
+        if OPEN in members:
             return Acceptable(frozenset(), any_value=True)
         encode = self._encoded
-        spans = frozenset((encode(one.low), encode(one.high)) for one in found if one is not None)
+        spans = frozenset((encode(member.low), encode(member.high)) for member in members if member is not None)
         zeros: frozenset[int] = frozenset()
-        if self.output.is_floating and any(one is not None and one.low.value <= 0 <= one.high.value for one in found):
+        if self.output.is_floating and any(
+            member is not None and member.low.value <= 0 <= member.high.value for member in members
+        ):
             zeros = frozenset({0, _FORMATS[self.output].sign_bit})
-        return Acceptable(zeros, any_nan=None in found, intervals=spans)
+        return Acceptable(zeros, any_nan=None in members, intervals=spans)
 
     def _encoded(self, datum: Datum) -> int:
         if not self.output.is_floating:
@@ -91,17 +93,17 @@ class ApproximateOracle(DescribedResults):
         }
         if reading.where is None:
             return self._of_values(reading, values)
-        found: set[Any] = set()
+        outcomes: set[Any] = set()
         for members in itertools.product(*(value.members for value in values.values())):
             if OPEN in members:
                 continue
-            given = {name: None if one is None else one.low for name, one in zip(values, members, strict=True)}
-            if holds(reading.where, {**given, **self._numbers}):
+            numbers = {name: None if span is None else span.low for name, span in zip(values, members, strict=True)}
+            if holds(reading.where, {**numbers, **self._numbers}):
                 alone = zip(values.items(), members, strict=True)
-                found |= self._of_values(
-                    reading, {name: value._replace(members=frozenset({one})) for (name, value), one in alone}
+                outcomes |= self._of_values(
+                    reading, {name: value._replace(members=frozenset({span})) for (name, value), span in alone}
                 )
-        return found
+        return outcomes
 
     def _of_values(self, reading: Reading, values: Mapping[str, _Value]) -> set[Any]:
         result = _Steps(self, reading).evaluate(reading.expression, values)
@@ -109,12 +111,12 @@ class ApproximateOracle(DescribedResults):
             return set(result.members)
         form = _FORMATS[self.output]
         return {
-            one
-            if one is None or one is OPEN
-            else Span(nearest(one.low, form), nearest(one.high, form))
+            member
+            if member is None or member is OPEN
+            else Span(nearest(member.low, form), nearest(member.high, form))
             if self.strict
-            else Span(down(one.low, form), up(one.high, form))
-            for one in result.members
+            else Span(down(member.low, form), up(member.high, form))
+            for member in result.members
         }
 
     @property
@@ -124,11 +126,11 @@ class ApproximateOracle(DescribedResults):
     def numbers(self, name: str, kind: DataType) -> _Value:
         """What a number among the attributes may be in the type that computes."""
         form = _FORMATS[self.signature.data_type]
-        given = ExactOracle(self.law, self.operator, self.strict).attributes[name]
-        data = {None if bits is None else form.decode(bits) for bits in given}
+        patterns = ExactOracle(self.law, self.operator, self.strict).attributes[name]
+        data = {None if bits is None else form.decode(bits) for bits in patterns}
         if kind is not self.signature.data_type:
             data.add(self._numbers[name])
-        return _Value(kind, frozenset(None if one is None else Span(one, one) for one in data))
+        return _Value(kind, frozenset(None if datum is None else Span(datum, datum) for datum in data))
 
     def _input(self, name: str, member: str, elements: Mapping[str, int], reading: Reading) -> _Value:
         row = self.table.tensors[member]
@@ -144,17 +146,17 @@ class ApproximateOracle(DescribedResults):
         if not own.is_floating:
             whole = IntegerRange.of(own).wrapped(elements[name])
             scaled = [whole] if scaling is None else scaling.integers(whole)
-            return _Value(own, frozenset({OPEN} if scaled is None else {point(as_datum(one)) for one in scaled}))
+            return _Value(own, frozenset({OPEN} if scaled is None else {point(as_datum(number)) for number in scaled}))
         kind = reading.computing(own)
-        given = [_FORMATS[own].decode(elements[name])]
+        data = [_FORMATS[own].decode(elements[name])]
         if scaling is not None:
-            given = list(scaling.numbers(elements[name], kind))
-        found: set[Any] = set()
-        for datum in given:
-            found.add(None if datum is None else point(datum))
+            data = list(scaling.numbers(elements[name], kind))
+        members: set[Any] = set()
+        for datum in data:
+            members.add(None if datum is None else point(datum))
             if datum is not None and self.flushes(kind, datum, datum):
-                found.add(point(Datum(datum.negative, Fraction(0))))
-        return _Value(kind, frozenset(found))
+                members.add(point(Datum(datum.negative, Fraction(0))))
+        return _Value(kind, frozenset(members))
 
     def flushes(self, kind: DataType, low: Datum, high: Datum) -> bool:
         """Whether a number between two may be flushed to zero."""
@@ -197,32 +199,32 @@ class _Steps:
         if value.kind is own:
             return value
         form = _FORMATS[own]
-        found = set(value.members)
-        for one in value.members:
-            if one is None or one is OPEN:
+        members = set(value.members)
+        for member in value.members:
+            if member is None or member is OPEN:
                 continue
             ways = (nearest, nearest) if self.oracle.strict else (down, up)
-            stored = Span(*(way(end, form) for way, end in zip(ways, one, strict=True)))
-            found |= finite_and_infinite(stored, decoded(form, form.largest))
-        return _Value(value.kind, frozenset(found))
+            stored = Span(*(way(end, form) for way, end in zip(ways, member, strict=True)))
+            members |= finite_and_infinite(stored, decoded(form, form.largest))
+        return _Value(value.kind, frozenset(members))
 
     def _cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
             return value
         if target.is_floating:
             form = _FORMATS[target]
-            found: set[Any] = set()
-            for one in value.members:
-                if one is None or one is OPEN:
-                    found.add(one)
-                elif one.low == one.high:  # a number: either of the two next to it
+            members: set[Any] = set()
+            for member in value.members:
+                if member is None or member is OPEN:
+                    members.add(member)
+                elif member.low == member.high:  # a number: either of the two next to it
                     ways = (nearest,) if self.oracle.strict else (down, up)
-                    found |= {point(way(one.low, form)) for way in ways}
+                    members |= {point(way(member.low, form)) for way in ways}
                 elif self.oracle.strict:
-                    found.add(Span(nearest(one.low, form), nearest(one.high, form)))
+                    members.add(Span(nearest(member.low, form), nearest(member.high, form)))
                 else:
-                    found.add(Span(down(one.low, form), up(one.high, form)))
-            return _Value(target, frozenset(found))
+                    members.add(Span(down(member.low, form), up(member.high, form)))
+            return _Value(target, frozenset(members))
         integers = IntegerRange.of(target)
 
         def whole(datum: Datum) -> Any:
@@ -230,29 +232,29 @@ class _Steps:
             inside = integers.saturated(number)
             return inside, datum.infinite or inside != number
 
-        found = set()
-        for one in value.members:
-            if one is OPEN or (one is None and "integer-cast-range" in self.oracle.latitudes):
-                found.add(OPEN)
+        members = set()
+        for member in value.members:
+            if member is OPEN or (member is None and "integer-cast-range" in self.oracle.latitudes):
+                members.add(OPEN)
                 continue
-            (low, below), (high, above) = map(whole, one or point(datum_of(0)))
+            (low, below), (high, above) = map(whole, member or point(datum_of(0)))
             opened = (below or above) and "integer-cast-range" in self.oracle.latitudes
-            found.add(OPEN if opened else Span(*(Datum(end < 0, Fraction(end)) for end in (low, high))))
-        return _Value(target, frozenset(found))
+            members.add(OPEN if opened else Span(*(Datum(end < 0, Fraction(end)) for end in (low, high))))
+        return _Value(target, frozenset(members))
 
     def _applied(self, function: Function, values: list[_Value]) -> _Value:
         kind, sets = self._alike(function, values)
-        found: set[Any] = set()
+        members: set[Any] = set()
         for operands in itertools.product(*sets):
-            found |= set(self._of(function, kind, operands))
-        return _Value(kind, frozenset(found))
+            members |= set(self._of(function, kind, operands))
+        return _Value(kind, frozenset(members))
 
     def _alike(self, function: Function, values: list[_Value]) -> tuple[Typed, list[frozenset[Any]]]:
         """The type in which a function's operands meet, and their members, constants rounded to it."""
         kind = met(function, [value.kind for value in values])
         form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
         return kind, [
-            frozenset(point(nearest(one.low, form)) for one in value.members)
+            frozenset(point(nearest(member.low, form)) for member in value.members)
             if value.kind == "constant" and form is not None
             else value.members
             for value in values
@@ -262,8 +264,8 @@ class _Steps:
         """What a comparison may give."""
         _, sets = self._alike(FUNCTIONS[comparison], values)
         lenient = "nan-comparison" in self.oracle.latitudes
-        found = (truths(comparison, operands, lenient=lenient) for operands in itertools.product(*sets))
-        return set().union(*found)
+        outcomes = (truths(comparison, operands, lenient=lenient) for operands in itertools.product(*sets))
+        return set().union(*outcomes)
 
     def _of(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Iterable[Any]:
         if OPEN in operands:
@@ -271,20 +273,22 @@ class _Steps:
         if None in operands:
             floating = isinstance(kind, DataType) and kind.is_floating
             rule = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict) if floating else None  # type: ignore[arg-type]
-            others = {one for one in operands if one is not None} if self._selects_numbers(function) else set()
+            others = (
+                {operand for operand in operands if operand is not None} if self._selects_numbers(function) else set()
+            )
             return {OPEN} if leaves_nan_open(rule) else {None, *others, *_despite_nan(function, operands)}
         if isinstance(kind, DataType) and kind.is_floating and self._is_outside(function, kind, operands):
             return {OPEN}
-        found: set[Any] = set()
+        members: set[Any] = set()
         for bits in PRECISIONS:
             real = real_ends(function, operands, bits)
             if real is None or real is OPEN:
                 return {real}
             outer, inner = real
-            found = self._around(function, kind, outer, operands, bits, outer=True)
-            if found == self._around(function, kind, inner, operands, bits, outer=False):
+            members = self._around(function, kind, outer, operands, bits, outer=True)
+            if members == self._around(function, kind, inner, operands, bits, outer=False):
                 break
-        return found  # of the last precision what either side of an edge permits
+        return members  # of the last precision what either side of an edge permits
 
     def _around(
         self, function: Function, kind: Typed, real: Span, operands: tuple[Span, ...], bits: int, *, outer: bool
@@ -292,10 +296,10 @@ class _Steps:
         """What is permitted around real results; ``outer``: by the widest bounds that are possible."""
         if not (isinstance(kind, DataType) and kind.is_floating):
             return self._stored(real, function, kind)
-        found: set[Any] = set()
-        for one in self._with_other_sign(function, operands, real):
-            found |= self._rounded(function, kind, one, operands, bits, outer=outer)
-        return found
+        members: set[Any] = set()
+        for variant in self._with_other_sign(function, operands, real):
+            members |= self._rounded(function, kind, variant, operands, bits, outer=outer)
+        return members
 
     def _selects_numbers(self, function: Function) -> bool:
         """Whether the other operand of a minimum or maximum with a NaN is acceptable."""
@@ -334,16 +338,16 @@ class _Steps:
         if judged is not None and _is_about(judged, operands):  # --strict asks for both
             wider = permitted(judged, strict=False)
             span = Span(max(span.low, wider.low, key=by_value), min(span.high, wider.high, key=by_value))
-        found: set[Any] = {span}
+        members: set[Any] = {span}
         if function.name in _WHOLE and span.low.value != span.high.value:
             near = not span.low.infinite and not span.high.infinite and span.high.fraction - span.low.fraction <= 1
-            found = {point(span.low), point(span.high)} if near else {span}
+            members = {point(span.low), point(span.high)} if near else {span}
         if span.low.infinite != span.high.infinite:
-            found = finite_and_infinite(span, decoded(form, form.largest))
+            members = finite_and_infinite(span, decoded(form, form.largest))
         low, high = min(real.low, span.low, key=by_value), max(real.high, span.high, key=by_value)
         if oracle.flushes(kind, low, high):  # tiny before or after what the rule permits
-            found.add(point(Datum(False, Fraction(0))))
-        return found
+            members.add(point(Datum(False, Fraction(0))))
+        return members
 
 
 def _permitted(
@@ -388,7 +392,7 @@ def _is_about(tolerance: Tolerance, operands: tuple[Span, ...]) -> bool:
 
 def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str, Datum]]:
     """The lower and the upper ends of a function's arguments, as bounds call them."""
-    low, high = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
+    low, high = ({name: operand[end] for name, operand in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
     return low, high
 
 
@@ -396,12 +400,12 @@ def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:
     """C's pow: 1 to any power, and anything to the power 0, are 1."""
     if function.name != "pow":
         return set()
-    one = Fraction(1)
+    unity = Fraction(1)
     base, exponent = operands
-    known = (base is not None and base.low.value == base.high.value == one) or (
+    known = (base is not None and base.low.value == base.high.value == unity) or (
         exponent is not None and exponent.low.value == exponent.high.value == 0
     )
-    return {point(Datum(False, one))} if known else set()
+    return {point(Datum(False, unity))} if known else set()
 
 
 def _limit(kind: DataType, *, lowest: bool) -> _Value:

@@ -55,17 +55,17 @@ class ApproximateVectorOracle(DescribedResults):
             UsageError: an input is not given.
         """
         (length,) = {array.size for array in inputs.values()}
-        found: list[Interval] = []
+        intervals: list[Interval] = []
         with np.errstate(all="ignore"):
             for reading in self.readings:
-                found += self._of_reading(reading, inputs, length)
+                intervals += self._of_reading(reading, inputs, length)
         open_ = np.zeros(length, bool)
         own = self.output.numpy
         alternatives: list[Array] = []
         spans: list[tuple[Array, Array]] = []
-        for one in found:
-            low, high = (np.ascontiguousarray(np.broadcast_to(end, length)) for end in (one.low, one.high))
-            open_ |= one.open
+        for interval in intervals:
+            low, high = (np.ascontiguousarray(np.broadcast_to(end, length)) for end in (interval.low, interval.high))
+            open_ |= interval.open
             if not self.output.is_floating:
                 open_ |= np.isnan(low)
                 low, high = np.nan_to_num(low), np.nan_to_num(high)
@@ -73,7 +73,7 @@ class ApproximateVectorOracle(DescribedResults):
                 spans.append((low.astype(own), high.astype(own)))
             if not alternatives:
                 alternatives.append(spans[0][0])
-            nan = np.broadcast_to(one.nan, length)
+            nan = np.broadcast_to(interval.nan, length)
             if self.output.is_floating and (nan & ~np.isnan(alternatives[-1])).any():
                 alternatives.append(np.where(nan, own.type(np.nan), alternatives[0]))
         return Acceptance(
@@ -115,38 +115,40 @@ class ApproximateVectorOracle(DescribedResults):
             values[name] = _Value(kind, alternatives)
         if reading.where is None:
             return self._of_values(reading, values)
-        found = []
+        intervals = []
         for members in itertools.product(*(value.alternatives for value in values.values())):
-            given = {name: one.low for name, one in zip(values, members, strict=True)}
-            there = np.broadcast_to(rounding.evaluated(reading.where, given | self._plain_numbers), length)
+            numbers = {name: interval.low for name, interval in zip(values, members, strict=True)}
+            there = np.broadcast_to(rounding.evaluated(reading.where, numbers | self._plain_numbers), length)
             if there.any():
                 alone = zip(values.items(), members, strict=True)
                 results = self._of_values(
-                    reading, {name: replace(value, alternatives=[one]) for (name, value), one in alone}
+                    reading, {name: replace(value, alternatives=[interval]) for (name, value), interval in alone}
                 )
-                found += [
+                intervals += [
                     Interval(
-                        np.where(there, one.low, np.nan),
-                        np.where(there, one.high, np.nan),
-                        one.nan & there,
-                        one.open & there,
+                        np.where(there, interval.low, np.nan),
+                        np.where(there, interval.high, np.nan),
+                        interval.nan & there,
+                        interval.open & there,
                     )
-                    for one in results
+                    for interval in results
                 ]
-        return found
+        return intervals
 
     def _of_values(self, reading: Reading, values: Mapping[str, _Value]) -> list[Interval]:
         result = _Steps(self, reading).evaluate(reading.expression, values)
-        return [self._converted(one, result.kind) for one in result.alternatives]
+        return [self._converted(alternative, result.kind) for alternative in result.alternatives]
 
-    def _converted(self, one: Interval, kind: Typed) -> Interval:
+    def _converted(self, interval: Interval, kind: Typed) -> Interval:
         """An interval of numbers of the type that computes, in the output's type."""
         if kind is self.output or not self.output.is_floating:
-            return one
+            return interval
         if self.strict:
-            low, high = (rounding.nearest(end, self.output) for end in (one.low, one.high))
-            return replace(one, low=low, high=high)
-        return replace(one, low=rounding.down(one.low, self.output), high=rounding.up(one.high, self.output))
+            low, high = (rounding.nearest(end, self.output) for end in (interval.low, interval.high))
+            return replace(interval, low=low, high=high)
+        return replace(
+            interval, low=rounding.down(interval.low, self.output), high=rounding.up(interval.high, self.output)
+        )
 
     @cached_property
     def _plain_numbers(self) -> dict[str, Array]:
@@ -158,10 +160,10 @@ class ApproximateVectorOracle(DescribedResults):
 
     def numbers(self, name: str, kind: DataType) -> list[Interval]:
         """What a number among the attributes may be in the type that computes."""
-        arrays = [np.asarray(one).astype(_DOUBLE) for one in self._attributes[name]]
+        arrays = [np.asarray(number).astype(_DOUBLE) for number in self._attributes[name]]
         if kind is not self.signature.data_type:
             arrays.append(self._plain_numbers[name])
-        return [Interval.at(one) for one in arrays]
+        return [Interval.at(array) for array in arrays]
 
     def _input(
         self, name: str, member: str, inputs: Mapping[str, Array], reading: Reading
@@ -181,14 +183,14 @@ class ApproximateVectorOracle(DescribedResults):
             return kind, scaling.whole_arrays(array)
         arrays = [array] if scaling is None else scaling.arrays(array, kind, strict=self.strict)
         closed: list[Array] = []
-        for one in arrays:
-            wide = one.astype(_DOUBLE)
+        for alternative in arrays:
+            wide = alternative.astype(_DOUBLE)
             closed.append(wide)
             if kind is DataType.FLOAT32 and "subnormals" in self.latitudes:
                 tiny = (np.abs(wide) < _SMALLEST_NORMAL) & (wide != 0)
                 if tiny.any():
                     closed.append(np.where(tiny, np.copysign(0.0, wide), wide))
-        return kind, [Interval.at(one) for one in closed]
+        return kind, [Interval.at(alternative) for alternative in closed]
 
     def _scaling(self, member: str, own: DataType) -> Scaling | None:
         """The ScaleBias of an input, which only the first may have."""
@@ -238,39 +240,48 @@ class _Steps:
         if value.kind is own:
             return value
         down, up = (rounding.nearest,) * 2 if self.oracle.strict else (rounding.down, rounding.up)
-        stored = [replace(one, low=down(one.low, own), high=up(one.high, own)) for one in value.alternatives]
-        split = [part for one in stored for part in finite_and_infinite(one, own)]
+        stored = [
+            replace(alternative, low=down(alternative.low, own), high=up(alternative.high, own))
+            for alternative in value.alternatives
+        ]
+        split = [part for interval in stored for part in finite_and_infinite(interval, own)]
         return replace(value, alternatives=[*value.alternatives, *split])
 
     def cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
             return value
         if target.is_floating:
-            return _Value(target, [part for one in value.alternatives for part in self._narrowed(one, target)])
+            return _Value(
+                target, [part for alternative in value.alternatives for part in self._narrowed(alternative, target)]
+            )
         limits = np.iinfo(target.numpy)
         lenient = "integer-cast-range" in self.latitudes
-        found = []
-        for one in value.alternatives:
-            low, high = np.trunc(one.low), np.trunc(one.high)
+        intervals = []
+        for alternative in value.alternatives:
+            low, high = np.trunc(alternative.low), np.trunc(alternative.high)
             least, most = (np.clip(np.nan_to_num(end), float(limits.min), float(limits.max)) for end in (low, high))
             if lenient:
-                opened = one.open | one.nan | ~((low >= limits.min) & (high <= limits.max))
-                found.append(Interval(least, most, open=opened))
+                opened = alternative.open | alternative.nan | ~((low >= limits.min) & (high <= limits.max))
+                intervals.append(Interval(least, most, open=opened))
                 continue
-            found.append(Interval(least, most, open=one.open))
-            if (one.nan & ~np.isnan(low)).any():  # a number or a NaN, which becomes 0
-                found.append(Interval(np.where(one.nan, 0, least), np.where(one.nan, 0, most), open=one.open))
-        return _Value(target, found)
+            intervals.append(Interval(least, most, open=alternative.open))
+            if (alternative.nan & ~np.isnan(low)).any():  # a number or a NaN, which becomes 0
+                intervals.append(
+                    Interval(
+                        np.where(alternative.nan, 0, least), np.where(alternative.nan, 0, most), open=alternative.open
+                    )
+                )
+        return _Value(target, intervals)
 
-    def _narrowed(self, one: Interval, target: DataType) -> list[Interval]:
+    def _narrowed(self, interval: Interval, target: DataType) -> list[Interval]:
         """In a narrower type: of a number either of the two next to it, of which --strict leaves the nearest."""
         if self.oracle.strict:
-            low, high = (rounding.nearest(end, target) for end in (one.low, one.high))
-            return [replace(one, low=low, high=high)]
-        low, high = rounding.down(one.low, target), rounding.up(one.high, target)
-        if one.is_point and not np.array_equal(low, high, equal_nan=True):
-            return [replace(one, low=end, high=end) for end in (low, high)]
-        return [replace(one, low=low, high=high)]
+            low, high = (rounding.nearest(end, target) for end in (interval.low, interval.high))
+            return [replace(interval, low=low, high=high)]
+        low, high = rounding.down(interval.low, target), rounding.up(interval.high, target)
+        if interval.is_point and not np.array_equal(low, high, equal_nan=True):
+            return [replace(interval, low=end, high=end) for end in (low, high)]
+        return [replace(interval, low=low, high=high)]
 
     def chosen(self, comparison: str, sides: list[_Value], branches: list[_Value]) -> _Value:
         """One of two values, as a comparison of two others may hold or not."""
@@ -288,49 +299,54 @@ class _Steps:
     def applied(self, function: Function, values: list[_Value]) -> _Value:
         kind = met(function, [value.kind for value in values])
         constants = [self._constant(value, kind) for value in values]
-        found = [
+        intervals = [
             result
             for operands in itertools.product(*(value.alternatives for value in constants))
             for result in self._of(function, kind, operands)
         ]
-        return _Value(kind, distinct(found))
+        return _Value(kind, distinct(intervals))
 
     def _constant(self, value: _Value, kind: Typed) -> _Value:
         if value.kind != "constant" or not (isinstance(kind, DataType) and kind.is_floating):
             return value
-        return _Value(kind, [Interval.at(rounding.nearest(one.low, kind)) for one in value.alternatives])
+        return _Value(
+            kind, [Interval.at(rounding.nearest(alternative.low, kind)) for alternative in value.alternatives]
+        )
 
     def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
         nan, opened = (
-            reduce(np.logical_or, masks) for masks in zip(*((one.nan, one.open) for one in operands), strict=True)
+            reduce(np.logical_or, masks)
+            for masks in zip(*((operand.nan, operand.open) for operand in operands), strict=True)
         )
         low, high = ends(function, operands)
         lost = np.isnan(low) | np.isnan(high)
-        given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])
-        nan = nan | (lost & ~given)
-        opened = opened | ((np.isnan(low) != np.isnan(high)) & ~given)
+        nan_operand = reduce(np.logical_or, [np.isnan(operand.low) for operand in operands])
+        nan = nan | (lost & ~nan_operand)
+        opened = opened | ((np.isnan(low) != np.isnan(high)) & ~nan_operand)
         exact = Interval(low, high, nan, opened)
-        found = [exact]
+        intervals = [exact]
         if function.selects and "nan" in self.latitudes:
-            found += array_choices.others_despite_nan(exact, operands)
+            intervals += array_choices.others_despite_nan(exact, operands)
         if function.name in _OF_SIGNED_ZEROS and "zero-sign" in self.latitudes:
-            found += _other_sign(function, exact, operands)
+            intervals += _other_sign(function, exact, operands)
         if not (isinstance(kind, DataType) and kind.is_floating):
-            return [stored for one in found for stored in self._stored(one, function, kind)]
-        return [result for one in found for result in self._rounded(function, kind, one, operands)]
+            return [stored for interval in intervals for stored in self._stored(interval, function, kind)]
+        return [result for interval in intervals for result in self._rounded(function, kind, interval, operands)]
 
-    def _stored(self, one: Interval, function: Function, kind: Typed) -> list[Interval]:
+    def _stored(self, interval: Interval, function: Function, kind: Typed) -> list[Interval]:
         """Exact numbers of no type as they are; integers modulo 2^bits, and saturated where that may be."""
         if not isinstance(kind, DataType) or function.selects:
-            return [one]
+            return [interval]
         limits = np.iinfo(kind.numpy)
         least, most = float(limits.min), float(limits.max)
         span = 2.0**limits.bits
-        low, high = (np.mod(end - least, span) + least for end in (one.low, one.high))
-        found = [replace(one, low=low, high=high)]
+        low, high = (np.mod(end - least, span) + least for end in (interval.low, interval.high))
+        intervals = [replace(interval, low=low, high=high)]
         if "integer-overflow" in self.latitudes:
-            found.append(replace(one, low=np.clip(one.low, least, most), high=np.clip(one.high, least, most)))
-        return found
+            intervals.append(
+                replace(interval, low=np.clip(interval.low, least, most), high=np.clip(interval.high, least, most))
+            )
+        return intervals
 
     def _rounded(
         self, function: Function, kind: DataType, exact: Interval, operands: tuple[Interval, ...]
@@ -346,20 +362,21 @@ class _Steps:
             least, most = around.span(tolerance, strict=False)
         opened = exact.open
         if tolerance is not None and tolerance.within is not None:
-            numbers = ~reduce(np.logical_or, [np.isnan(one.low) for one in operands])
+            numbers = ~reduce(np.logical_or, [np.isnan(operand.low) for operand in operands])
             opened = opened | (~around.inside(tolerance) & (numbers | leaves_nan_open(tolerance)))
-        found = [Interval(least, most, exact.nan, opened)]
+        intervals = [Interval(least, most, exact.nan, opened)]
         if function.name in ("floor", "ceil", "trunc", "round_half_even", "round_half_away"):
-            found = apart(found[0])
-        found = [part for one in found for part in finite_and_infinite(one, kind)]
+            intervals = apart(intervals[0])
+        intervals = [part for interval in intervals for part in finite_and_infinite(interval, kind)]
         if kind is DataType.FLOAT32 and "subnormals" in self.latitudes:
             low, high = np.minimum(low, least), np.maximum(high, most)  # tiny before or after what the rule permits
             tiny = (low < _SMALLEST_NORMAL) & (high > -_SMALLEST_NORMAL) & ~((low == 0) & (high == 0))
             if tiny.any():
-                found += [
-                    replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high)) for one in found
+                intervals += [
+                    replace(interval, low=np.where(tiny, 0.0, interval.low), high=np.where(tiny, 0.0, interval.high))
+                    for interval in intervals
                 ]
-        return found
+        return intervals
 
 
 class _Exactly(_Steps):
@@ -372,8 +389,8 @@ class _Exactly(_Steps):
         return value
 
     def chosen(self, comparison: str, sides: list[_Value], branches: list[_Value]) -> _Value:
-        given = (value.alternatives[0].low for value in (*sides, *branches))
-        return _real(array_choices.plainly(comparison, *given))
+        numbers = (value.alternatives[0].low for value in (*sides, *branches))
+        return _real(array_choices.plainly(comparison, *numbers))
 
     def applied(self, function: Function, values: list[_Value]) -> _Value:
         """A function of the first alternative of each, which alone counts here."""
@@ -382,8 +399,8 @@ class _Exactly(_Steps):
 
 def _real(numbers: Any) -> _Value:
     """Real numbers as they are; nobody asks here where a NaN may come out, too."""
-    found = np.asarray(numbers)
-    return _Value("real", [Interval(found, found)])
+    values = np.asarray(numbers)
+    return _Value("real", [Interval(values, values)])
 
 
 _OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")

@@ -52,28 +52,34 @@ class Interval:
         return not bool(np.any(apart))
 
 
-def apart(one: Interval) -> list[Interval]:
+def apart(interval: Interval) -> list[Interval]:
     """Whole numbers between two that are at most one apart: each of the two; else all between them."""
-    if one.is_point:
-        return [one]
-    far = one.high - one.low > 1
-    single = [Interval(end, end, one.nan, one.open) for end in (one.low, one.high)]
-    return [*single, Interval(one.low, np.where(far, one.high, one.low), one.nan, one.open)] if far.any() else single
+    if interval.is_point:
+        return [interval]
+    far = interval.high - interval.low > 1
+    single = [Interval(end, end, interval.nan, interval.open) for end in (interval.low, interval.high)]
+    return (
+        [*single, Interval(interval.low, np.where(far, interval.high, interval.low), interval.nan, interval.open)]
+        if far.any()
+        else single
+    )
 
 
-def finite_and_infinite(one: Interval, kind: DataType) -> list[Interval]:
+def finite_and_infinite(interval: Interval, kind: DataType) -> list[Interval]:
     """The finite numbers of an interval, and the infinities at its ends: nothing lies between them."""
-    partly = np.isinf(one.low) != np.isinf(one.high)
+    partly = np.isinf(interval.low) != np.isinf(interval.high)
     if not partly.any():
-        return [one]
+        return [interval]
     greatest = float(np.finfo(kind.numpy).max)
     finite = replace(
-        one,
-        low=np.where(partly, np.maximum(one.low, -greatest), one.low),
-        high=np.where(partly, np.minimum(one.high, greatest), one.high),
+        interval,
+        low=np.where(partly, np.maximum(interval.low, -greatest), interval.low),
+        high=np.where(partly, np.minimum(interval.high, greatest), interval.high),
     )
-    beyond = np.where(np.isinf(one.low), one.low, one.high)
-    infinite = replace(one, low=np.where(partly, beyond, one.low), high=np.where(partly, beyond, one.high))
+    beyond = np.where(np.isinf(interval.low), interval.low, interval.high)
+    infinite = replace(
+        interval, low=np.where(partly, beyond, interval.low), high=np.where(partly, beyond, interval.high)
+    )
     return [finite, infinite]
 
 
@@ -81,8 +87,11 @@ def distinct(every: list[Interval]) -> list[Interval]:
     """Each of some intervals once, whatever made it."""
     if len(every) < _FEW:
         return every
-    parts = ((one, (one.low, one.high, one.nan, one.open)) for one in every)
-    known = {tuple((array.shape, array.tobytes()) for array in map(np.asarray, given)): one for one, given in parts}
+    parts = ((interval, (interval.low, interval.high, interval.nan, interval.open)) for interval in every)
+    known = {
+        tuple((array.shape, array.tobytes()) for array in map(np.asarray, fields)): interval
+        for interval, fields in parts
+    }
     return list(known.values())
 
 
@@ -100,16 +109,16 @@ def meaning_of(function: Function) -> Any:
         return meaning
 
     def kept(*operands: Array) -> Array:
-        found = np.asarray(meaning(*operands))
-        ordinary = np.logical_and.reduce([np.isfinite(one) for one in np.broadcast_arrays(*operands)])
+        values = np.asarray(meaning(*operands))
+        ordinary = np.logical_and.reduce([np.isfinite(operand) for operand in np.broadcast_arrays(*operands)])
         pole = (operands[0] == 0) & (function.name == "pow")
-        return np.where(ordinary & ~pole, np.clip(found, -_GREATEST, _GREATEST), found)
+        return np.where(ordinary & ~pole, np.clip(values, -_GREATEST, _GREATEST), values)
 
     return kept
 
 
-def _loses_zero(one: Interval, other: Interval) -> Mask:
-    return (one.low < 0) & (one.high > 0) & (np.isinf(other.low) | np.isinf(other.high))
+def _loses_zero(interval: Interval, other: Interval) -> Mask:
+    return (interval.low < 0) & (interval.high > 0) & (np.isinf(other.low) | np.isinf(other.high))
 
 
 def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Array]:
@@ -119,9 +128,9 @@ def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Arr
         FormulaError: of a function that may fall, or that has several arguments, more than single numbers are asked.
     """
     meaning = meaning_of(function)
-    if all(one.is_point for one in operands):
-        found = np.asarray(meaning(*(one.low for one in operands)))
-        return found, found
+    if all(operand.is_point for operand in operands):
+        values = np.asarray(meaning(*(operand.low for operand in operands)))
+        return values, values
     match function.name:
         case "add":
             return meaning(operands[0].low, operands[1].low), meaning(operands[0].high, operands[1].high)
@@ -136,7 +145,7 @@ def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Arr
                 for b in (operands[1].low, operands[1].high)
             ]
             low, high = np.minimum.reduce(every), np.maximum.reduce(every)
-            partly = np.isnan(low) & ~np.logical_and.reduce([np.isnan(one) for one in every])
+            partly = np.isnan(low) & ~np.logical_and.reduce([np.isnan(corner) for corner in every])
             if function.name == "multiply":  # a zero inside of one, and the other infinite: NaN, which is at no corner
                 partly = partly | _loses_zero(*operands) | _loses_zero(*operands[::-1])
             if function.name == "divide":  # a divisor that may be zero among others leaves everything open
@@ -146,4 +155,4 @@ def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Arr
             return np.where(partly, -np.inf, low), np.where(partly, np.nan, high)
     if not function.monotone:
         raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-    return tuple(np.asarray(meaning(*(getattr(one, end) for one in operands))) for end in ("low", "high"))  # type: ignore[return-value] # two of them
+    return tuple(np.asarray(meaning(*(getattr(operand, end) for operand in operands))) for end in ("low", "high"))  # type: ignore[return-value] # two of them

@@ -81,11 +81,11 @@ def margins(
         arguments: of the function, by the names that bounds have for them.
     """
     known: list[Known] = [{} for _ in bounds_of(tolerance)]
-    found: dict[int, Array] = {}
+    margins_by_result: dict[int, Array] = {}
     for result in results:
-        if id(result) not in found:
-            found[id(result)] = _margin(kind, tolerance, result, arguments, known)
-    return [found[id(result)] for result in results]
+        if id(result) not in margins_by_result:
+            margins_by_result[id(result)] = _margin(kind, tolerance, result, arguments, known)
+    return [margins_by_result[id(result)] for result in results]
 
 
 def multiplied(
@@ -104,10 +104,12 @@ def multiplied(
     known: list[Known] = [{} for _ in arguments]
     for end, outward in zip(real, (-1, 1), strict=True):
         factor = np.ones(end.shape)
-        for given, shared in zip(arguments, known, strict=True):
-            names = {**given, "t": end, "ulp": np.zeros(())}
-            one = np.asarray(amount) if isinstance(amount, float) else steps_of(amount).value(names, shared) * _SLACK
-            factor = np.fmax(factor, one)
+        for argument, shared in zip(arguments, known, strict=True):
+            names = {**argument, "t": end, "ulp": np.zeros(())}
+            multiplier = (
+                np.asarray(amount) if isinstance(amount, float) else steps_of(amount).value(names, shared) * _SLACK
+            )
+            factor = np.fmax(factor, multiplier)
         away = (end > 0) == (outward > 0)
         moved = np.where(away, end * factor, end / factor)
         ends.append(np.where(np.isfinite(end) & (end != 0), np.clip(moved, -_GREATEST, _GREATEST), end))
@@ -119,7 +121,7 @@ def _margin(
 ) -> Array:
     unit = spacing(result, kind)
     names = {**arguments, "t": result, "ulp": unit}
-    found = np.zeros(result.shape)
+    greatest = np.zeros(result.shape)
     for (name, amount), shared in zip(bounds_of(tolerance), known, strict=True):
         value = np.asarray(amount) if isinstance(amount, float) else steps_of(amount).value(names, shared) * _SLACK
         match name:
@@ -129,8 +131,8 @@ def _margin(
                 distance = np.where(result == 0, 0.0, value * np.abs(result))
             case _:
                 distance = np.broadcast_to(value, result.shape)
-        found = np.fmax(found, distance)
-    return np.asarray(found)
+        greatest = np.fmax(greatest, distance)
+    return np.asarray(greatest)
 
 
 def evaluated(expression: Expression, names: Mapping[str, Any]) -> Any:

@@ -106,7 +106,9 @@ class DescribedResults:
 
     def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
         self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
-        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
+        self.scale_bias = next(
+            (attribute for attribute in operator.attributes.values() if isinstance(attribute, ScaleBias)), None
+        )
         self.signature = Signature.of(operator, law.table)
         if not is_approximate(law.table, self.signature):
             raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")

@@ -34,10 +34,10 @@ class Scaling:
         latitudes: those that act.
     """
 
-    def __init__(self, operation: MultiplyAdd, given: ScaleBias, own: DataType, latitudes: Latitudes) -> None:
-        self.operation, self.given, self.own, self.latitudes = operation, given, own, latitudes
+    def __init__(self, operation: MultiplyAdd, scale_bias: ScaleBias, own: DataType, latitudes: Latitudes) -> None:
+        self.operation, self.given, self.own, self.latitudes = operation, scale_bias, own, latitudes
         self._lenient = "integer-scale-bias" in latitudes
-        self._operands = vector_scale_bias.Operands.of(operation, given)
+        self._operands = vector_scale_bias.Operands.of(operation, scale_bias)
 
     def numbers(self, bits: int, kind: DataType) -> Iterator[Datum | None]:
         """Every number that a path of rule 4 gives for a pattern, in the type that computes; ``None`` is a NaN.
@@ -51,7 +51,7 @@ class Scaling:
         if kind is not self.own or (kind is DataType.FLOAT32 and scaling.may_stay_wide):
             paths += scaling.wide(x)
         for wide, values in paths:
-            yield from (None if one is None else wide.form.decode(one) for one in values)
+            yield from (None if value is None else wide.form.decode(value) for value in values)
 
     def integers(self, whole: int) -> list[int] | None:
         """Every integer that one may become; ``None``: any, as a factor is not finite."""
@@ -63,18 +63,18 @@ class Scaling:
         if strict:
             return [vector_scale_bias.plainly_scaled(array.astype(kind.numpy), self._operands, kind)]
         rounding = Rounding(self.own, self.latitudes)
-        found = [] if kind is not self.own else list(vector_scale_bias.scaled(array, self._operands, rounding))
+        values = [] if kind is not self.own else list(vector_scale_bias.scaled(array, self._operands, rounding))
         if kind is not self.own or (kind is DataType.FLOAT32 and vector_scale_bias.may_stay_wide(rounding)):
             for arrays in vector_scale_bias.wide(array, self._operands, rounding).values():
-                found += arrays
-        return found
+                values += arrays
+        return values
 
     def whole_arrays(self, array: Array) -> list[Interval]:
         """Every array of integers that one may become; anything where a factor is not finite."""
         if not vector_integer_scale_bias.is_finite(self.given):
             return [Interval(*(array.astype(np.float64),) * 2, open=np.ones(array.shape, bool))]
-        found = vector_integer_scale_bias.scaled(array, self.operation, self.given, lenient=self._lenient)
-        return [Interval.at(one.astype(np.float64)) for one in found]
+        integer_arrays = vector_integer_scale_bias.scaled(array, self.operation, self.given, lenient=self._lenient)
+        return [Interval.at(integers.astype(np.float64)) for integers in integer_arrays]
 
     def plain(self, array: Array) -> Array:
         """What a plain implementation gives: separate, in FLOAT32; of integers truncated, wrapped."""

@@ -89,9 +89,9 @@ class Steps:
             _run(self._fixed, known)
         if not self._moving and self._last in known:
             return known[self._last]
-        found = known | {place: names[name] for place, name in self._names if name in _OF_RESULTS}
-        _run(self._moving, found)
-        return found[self._last]
+        values = known | {place: names[name] for place, name in self._names if name in _OF_RESULTS}
+        _run(self._moving, values)
+        return values[self._last]
 
 
 def _run(steps: list[_Step], values: Known) -> None:

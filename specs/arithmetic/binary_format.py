@@ -98,9 +98,9 @@ class Format:
         Beyond the range those are the largest finite number and the infinity of its sign.
         """
         inner = self.toward_zero(datum)
-        found = self.decode(inner)
-        assert found is not None, "what is rounded is no NaN"  # noqa: S101
-        return frozenset({inner} if found.value == datum.value else {inner, inner + 1})
+        inner_datum = self.decode(inner)
+        assert inner_datum is not None, "what is rounded is no NaN"  # noqa: S101
+        return frozenset({inner} if inner_datum.value == datum.value else {inner, inner + 1})
 
     def _encoded(self, datum: Datum, quotient: Callable[[int, int], int], beyond: int) -> int:
         """The pattern of a number whose significand ``quotient`` rounds; ``beyond`` where it is out of range."""

@@ -45,7 +45,9 @@ class Lookup:
                 self._left -= max(array.size for array in inputs.values()) + _OF_A_CALL
                 return self._function(inputs)
             self._table = self._tabulated()
-        patterns = [np.ascontiguousarray(inputs[name]).view(one.bits_dtype) for name, one in self._inputs.items()]
+        patterns = [
+            np.ascontiguousarray(inputs[name]).view(data_type.bits_dtype) for name, data_type in self._inputs.items()
+        ]
         place = patterns[0]
         for bits in patterns[1:]:
             place = place.astype(np.uint16) << np.uint16(8) | bits
@@ -55,12 +57,12 @@ class Lookup:
         """The values for all patterns, in the order of the patterns of all inputs, those of the first one highest."""
         width = sum(data_type.itemsize for data_type in self._inputs.values())
         patterns = np.arange(1 << 8 * width, dtype=np.uint16)
-        given = {}
+        inputs = {}
         for name, data_type in self._inputs.items():
             width -= data_type.itemsize
-            given[name] = (patterns >> np.uint16(8 * width)).astype(data_type.bits_dtype).view(data_type.numpy)
+            inputs[name] = (patterns >> np.uint16(8 * width)).astype(data_type.bits_dtype).view(data_type.numpy)
         with np.errstate(all="ignore"):
-            table = np.ascontiguousarray(self._function(given))
+            table = np.ascontiguousarray(self._function(inputs))
         table.setflags(write=False)
         return table
 

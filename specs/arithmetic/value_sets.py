@@ -54,11 +54,11 @@ class Arithmetic:
     def closed(self, members: Iterable[Member]) -> Values:
         """The value set with its closure (rule 1): a zero brings the other, a subnormal FLOAT32 both."""
         values = frozenset(members)
-        found = set(values)
+        closure = set(values)
         for member in values:
             if self._may_be_zero(member):
-                found |= self.zeros_like(member)
-        return frozenset(found)
+                closure |= self.zeros_like(member)
+        return frozenset(closure)
 
     def zeros_like(self, member: Member) -> Values:
         """The zeros that may take a member's place: both, or that of its sign."""
@@ -79,10 +79,10 @@ class Arithmetic:
 
     def rounded(self, datum: Datum) -> Values:
         """An exact number rounded once; of FLOAT32 by r32 (rule 4), which may flush what is tiny before rounding."""
-        found = self.form.either(datum) if self.truncating else frozenset({self.form.round(datum)})
+        patterns = self.form.either(datum) if self.truncating else frozenset({self.form.round(datum)})
         if not self.flushing or datum.infinite or not 0 < abs(datum.fraction) < self.form.smallest_normal:
-            return found
-        return found | self.zeros_like(self.form.sign_bit if datum.negative else 0)
+            return patterns
+        return patterns | self.zeros_like(self.form.sign_bit if datum.negative else 0)
 
     def member(self, bits: int) -> Member:
         """The member that a pattern is: itself, or any NaN (rule 2)."""
@@ -148,16 +148,16 @@ class Arithmetic:
         data = [None if operand is None else self.form.decode(operand) for operand in operands]
         if any(datum is None for datum in data):
             return NAN
-        found: frozenset[Member] = NAN
+        numbers: frozenset[Member] = NAN
         for bits in PRECISIONS:
             bounds = real(*data, bits=bits)
             if bounds is None:
                 return NAN
             low, high = self.rounded(bounds.low), self.rounded(bounds.high)
-            found = low | high
+            numbers = low | high
             if low == high:
                 break
-        return found
+        return numbers
 
     def divide(self, a: Member, b: Member) -> Iterable[Member]:
         """The quotient, rounded once."""

@@ -30,11 +30,11 @@ _ORDINARY = 2.0**800  # up to here, and down to its inverse, no step of a fused 
 
 def distinct(arrays: Iterable[Array]) -> Alternatives:
     """The arrays without repetitions, compared by their bits."""
-    given = list(arrays)
-    if len(given) == 1:
-        return given
+    alternatives = list(arrays)
+    if len(alternatives) == 1:
+        return alternatives
     seen: dict[bytes, Array] = {}
-    for array in given:
+    for array in alternatives:
         seen.setdefault(array.tobytes(), array)
     return list(seen.values())
 

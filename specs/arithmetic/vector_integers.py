@@ -105,10 +105,10 @@ class Whole:
         if not outside.any():
             return [wrapped]
         saturated = self.saturated(dtype)
-        found = [saturated, wrapped if infinite is None else np.where(infinite, saturated, wrapped)]
+        alternatives = [saturated, wrapped if infinite is None else np.where(infinite, saturated, wrapped)]
         if limits.bits <= 16:
-            found += [np.where(outside, self.saturated(dtype, wide), wrapped) for wide in (_INT32, _UINT32)]
-        return found
+            alternatives += [np.where(outside, self.saturated(dtype, wide), wrapped) for wide in (_INT32, _UINT32)]
+        return alternatives
 
 
 def _limbs(value: int, count: int) -> list[np.uint64]:

@@ -16,9 +16,9 @@ from dmlcts.specs.tables.fusing import fused_attribute, fused_table
 def activation_faults(loaded: Loaded[ActivationsTable]) -> Iterator[Fault]:
     """What is wrong with the table of activations, looked at by itself."""
     document, table = loaded.document, loaded.table
-    names = [one.operator for one in table.activations]
+    names = [entry.operator for entry in table.activations]
     yield from repeated(document, ("activations",), names, "activation", "operator")
-    codes = [str(one.code) for one in table.activations]
+    codes = [str(entry.code) for entry in table.activations]
     yield from repeated(document, ("activations",), codes, "code", "code")
     for index, activation in enumerate(table.activations):
         path: KeyPath = ("activations", index)
@@ -31,12 +31,12 @@ def _tried_faults(document: Document, path: KeyPath, activation: Activation) -> 
     if activation.numbers and not activation.tried:
         cause = f"no numbers of {activation.short_name} are tried"
         yield document.fault((*path, "numbers"), cause, "add `tried:` with sets of them")
-    for index, given in enumerate(activation.tried):
+    for index, numbers in enumerate(activation.tried):
         where = (*path, "tried", index)
         for name in activation.numbers:
-            if name not in given:
+            if name not in numbers:
                 yield document.fault(where, f"the set gives no {name}", f"add `{name}:`")
-        for name in given:
+        for name in numbers:
             if name not in activation.numbers:
                 cause = f"{activation.short_name} has no number {name!r}"
                 yield document.fault((*where, name), cause, closest(name, activation.numbers), at_key=True)
@@ -47,9 +47,9 @@ def fused_faults(
 ) -> Iterator[Fault]:
     """What is wrong with activations and the operators that take one, together."""
     known = {
-        one.operator: (document, ("activations", index), one)
+        entry.operator: (document, ("activations", index), entry)
         for document, table in tables
-        for index, one in enumerate(table.activations)
+        for index, entry in enumerate(table.activations)
     }
     for document, table in operators:
         attribute = fused_attribute(table)

@@ -75,7 +75,9 @@ def accuracy_faults(
         if rule.source not in sources:
             yield document.fault((*path, "source"), f"undefined source {rule.source!r}", closest(rule.source, sources))
         for member, tolerance in (("judged", rule.judged), ("strict", rule.strict)):
-            stated = [one for one in ("ulp", "relative", "absolute", "factor") if getattr(tolerance, one) is not None]
+            stated = [
+                bound for bound in ("ulp", "relative", "absolute", "factor") if getattr(tolerance, bound) is not None
+            ]
             if not stated and not tolerance.neighbours:
                 yield document.fault((*path, member), "the tolerance has no bound", "add `ulp:`", at_key=True)
             for amount in (*stated, "within"):
@@ -92,8 +94,8 @@ def _checked_bound(text: str, wanted: str) -> None:
         FormulaError: it is neither, or not the one that is wanted.
     """
     if kind_of(parse(text, BOUND_NAMES)) != wanted:
-        said = "a condition" if wanted == "truth" else "a number"
-        raise FormulaError(f"{text!r} is not {said}", f"write {said} of {', '.join(BOUND_NAMES)}")
+        description = "a condition" if wanted == "truth" else "a number"
+        raise FormulaError(f"{text!r} is not {description}", f"write {description} of {', '.join(BOUND_NAMES)}")
 
 
 def permitted_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:

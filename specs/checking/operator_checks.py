@@ -121,11 +121,11 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             cause = f"the attribute {attribute.name!r} is not a field of the struct"
             yield document.fault((*path, "name"), cause, closest(attribute.name, fields))
         for owner, member in needs.items():
-            given = getattr(attribute, member)
-            if owner == attribute.type and not given:
+            value = getattr(attribute, member)
+            if owner == attribute.type and not value:
                 cause = f"the {owner} attribute {attribute.name!r} has no {member}"
                 yield document.fault((*path, member), cause, f"add `{member}:`")
-            elif owner != attribute.type and given:
+            elif owner != attribute.type and value:
                 cause = f"the {attribute.type} attribute {attribute.name!r} has {member}"
                 yield document.fault((*path, member), cause, f"remove it: it belongs to {owner}", at_key=True)
         yield from repeated(document, (*path, "enumerators"), attribute.enumerators, "enumerator")
@@ -273,24 +273,24 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
     if example.clause not in clauses:
         cause = f"the table has no clause {example.clause!r}"
         yield document.fault((*path, "clause"), cause, closest(example.clause, clauses))
-    given = table.example_inputs(example)
+    inputs = table.example_inputs(example)
     names = [row.name for row in table.tensors.values() if row.kind == "input" and row.name is not None]
     complete = any(row.kind == "output" for row in table.tensors.values())
     for name in names if complete else ():
-        if name not in given:
+        if name not in inputs:
             cause = f"the example gives no elements of {name}"
             yield document.fault((*path, "inputs"), cause, f"add `{name}: [...]`")
-    for name, values in given.items():
+    for name, values in inputs.items():
         if name not in names:
             mend = closest(name, names)
             yield document.fault((*path, "inputs", name), f"the formula has no input {name!r}", mend, at_key=True)
         elif len(values) != len(example.outputs):
             cause = f"{len(example.outputs)} outputs for {len(values)} inputs"
             yield document.fault((*path, "outputs"), cause, "give one output for each input")
-    if not any(given.values()) and not example.outputs:
+    if not any(inputs.values()) and not example.outputs:
         yield document.fault((*path, "inputs"), "the example has no inputs", "add some, or remove the example")
     for variable, name in example.types.items():
-        listed = {one for support in table.support for one in support.types.get(variable, ())}
+        listed = {type_name for support in table.support for type_name in support.types.get(variable, ())}
         if variable not in table.type_variables:
             mend = closest(variable, table.type_variables)
             yield document.fault((*path, "types", variable), f"no tensor has the type {variable}", mend, at_key=True)

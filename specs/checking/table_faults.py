@@ -30,8 +30,8 @@ def model_faults(document: Document, model: type[BaseModel], error: ValidationEr
     """The faults of a document that does not fit ``model``."""
     problems: dict[object, list[_Problem]] = {}
     for number, details in enumerate(error.errors(include_url=False)):
-        kind, given = details["type"], details["input"]
-        if kind == "too_short" and len(given) >= details["ctx"]["min_length"]:
+        kind, value = details["type"], details["input"]
+        if kind == "too_short" and len(value) >= details["ctx"]["min_length"]:
             continue  # pydantic does not count the broken items, which have faults of their own
         problem = _problem(document, model, details)
         # Pydantic reports one error for each alternative of a choice of types.

@@ -39,7 +39,7 @@ def compare(page: Page, table: OperatorTable, known: KnownSentences | None = Non
         table: the operator's table.
         known: the sentences that the operator's pages are known to have; ``None`` where they are not.
     """
-    found = [
+    differences = [
         *compare_names(page, table),
         *compare_fields(page, table),
         *compare_members(page, table),
@@ -53,9 +53,12 @@ def compare(page: Page, table: OperatorTable, known: KnownSentences | None = Non
         *compare_support(page, table),
         *compare_quotations(page, table),
         *(compare_known(page, known) if known is not None and page.locale == "en" else ()),
-        *(Difference(one.line, one.subject, "unreadable", one.text, one.expected) for one in page.unread),
+        *(
+            Difference(unread_line.line, unread_line.subject, "unreadable", unread_line.text, unread_line.expected)
+            for unread_line in page.unread
+        ),
     ]
-    return tuple(sorted(dict.fromkeys(found), key=lambda item: (item.where == 0, item.where)))
+    return tuple(sorted(dict.fromkeys(differences), key=lambda item: (item.where == 0, item.where)))
 
 
 def notes(page: Page, table: OperatorTable, known: KnownSentences | None = None) -> tuple[str, ...]:
@@ -64,14 +67,17 @@ def notes(page: Page, table: OperatorTable, known: KnownSentences | None = None)
     Of an English page these are the sentences that no clause quotes; whether they changed is compared where the
     operator's sentences are known.
     """
-    said: list[str] = []
+    lines: list[str] = []
     if page.title is None and page.struct is None:
-        said.append("the page names no operator; its table was chosen by its struct and formula")
+        lines.append("the page names no operator; its table was chosen by its struct and formula")
     if page.locale == "en":
         state = "" if known is not None else ", and what it said before is not known"
-        listed = [one for one in unquoted(page, table) if known is None or digest(one.text) in known]
-        said += [f"line {one.line}: no clause quotes this sentence{state}: {shortened(one.text)!r}" for one in listed]
-        return tuple(said)
+        listed = [sentence for sentence in unquoted(page, table) if known is None or digest(sentence.text) in known]
+        lines += [
+            f"line {sentence.line}: no clause quotes this sentence{state}: {shortened(sentence.text)!r}"
+            for sentence in listed
+        ]
+        return tuple(lines)
     quotations = {
         clause.quotation.words for clause in table.clauses if clause.quotation and clause.quotation.source == "page"
     }
@@ -82,7 +88,7 @@ def notes(page: Page, table: OperatorTable, known: KnownSentences | None = None)
         unchecked.append("whether execution in place is permitted")
     if not CASTING.search(page.flow.text):
         unchecked.append("whether casts are described")
-    return (*said, *(f"the page is not in English; not checked: {item}" for item in unchecked))
+    return (*lines, *(f"the page is not in English; not checked: {item}" for item in unchecked))
 
 
 __all__ = ["compare", "notes"]

@@ -42,12 +42,12 @@ def _compare_text(
     if compact(formula.text) != compact(expected):
         here = _parsed(formula.right, names)
         if isinstance(here, str):
-            said = f"{formula.text} ({here})"
+            text = f"{formula.text} ({here})"
         elif here == _parsed(meaning, names):
-            said = f"{formula.text} (it means the same)"
+            text = f"{formula.text} (it means the same)"
         else:
-            said = formula.text
-        yield Difference(formula.line, subject, "formula", said, expected)
+            text = formula.text
+        yield Difference(formula.line, subject, "formula", text, expected)
         return
     here, there = _parsed(formula.right, names), _parsed(meaning, names)
     if not isinstance(here, str) and not isinstance(there, str) and here != there:
@@ -92,13 +92,13 @@ def _compare_definitions(page: Page, formula: str) -> Iterator[Difference]:
     for name, word in _DEFINITIONS.items():
         if f"{name}(" not in formula:
             continue
-        said = [*re.finditer(rf"\b{name}\(a,b\) returns the (\w+)", text)]
-        if not said:
+        matches = [*re.finditer(rf"\b{name}\(a,b\) returns the (\w+)", text)]
+        if not matches:
             yield Difference(0, "formula", f"meaning of {name}", "nothing", f"the {word} value")
-        for found in said:
-            if found[1] != word:
-                line, item = page.flow.line(found.start()), f"meaning of {name}"
-                yield Difference(line, "formula", item, f"the {found[1]} value", f"the {word} value")
+        for match in matches:
+            if match[1] != word:
+                line, item = page.flow.line(match.start()), f"meaning of {name}"
+                yield Difference(line, "formula", item, f"the {match[1]} value", f"the {word} value")
 
 
 def compare_scale_bias(page: Page, table: OperatorTable) -> Iterator[Difference]:

@@ -88,12 +88,14 @@ def document_of(pages: Iterable[Page], tables: Tables) -> dict[str, Any]:
         pages: the pages, several revisions of one operator's among them.
         tables: the tables that they are identified by.
     """
-    found: dict[str, list[set[str]]] = defaultdict(list)
+    digests_by_operator: dict[str, list[set[str]]] = defaultdict(list)
     for page in pages:
         if page.locale == "en":
-            found[identify(page, tables).operator].append({digest(one.text) for one in sentences(page)})
+            digests_by_operator[identify(page, tables).operator].append(
+                {digest(sentence.text) for sentence in sentences(page)}
+            )
     operators = {}
-    for name, revisions in sorted(found.items()):
+    for name, revisions in sorted(digests_by_operator.items()):
         always = set.intersection(*revisions)
         some = set.union(*revisions) - always
         operators[name] = {"always": sorted(always)} | ({"some": sorted(some)} if some else {})

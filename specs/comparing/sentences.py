@@ -36,8 +36,8 @@ def compare_introduced(page: Page, table: OperatorTable) -> Iterator[Difference]
         if mention.level != table.introduced:
             yield Difference(mention.line, "introduced", "level", f"level {mention.level}", expected)
         elif page.locale == "en" and not mention.introduced:
-            said = repr(page.lines[mention.line - 1])
-            yield Difference(mention.line, "introduced", "sentence", said, f"introduced in {expected}")
+            text = repr(page.lines[mention.line - 1])
+            yield Difference(mention.line, "introduced", "sentence", text, f"introduced in {expected}")
 
 
 def in_common(page: Page) -> tuple[int, frozenset[str], frozenset[str]]:
@@ -90,10 +90,10 @@ def _quoted_tensors(table: OperatorTable, check: str) -> set[str]:
 
 def compare_in_place(page: Page, table: OperatorTable) -> Iterator[Difference]:
     """Whether the page permits execution in place, and of which tensors it says so."""
-    said = page.flow.matching(IN_PLACE)
-    if not said and table.in_place and page.locale == "en":
+    matches = page.flow.matching(IN_PLACE)
+    if not matches and table.in_place and page.locale == "en":
         yield Difference(0, "in-place", "execution", "nothing", "that it is permitted")
-    for number, line in said:
+    for number, line in matches:
         permitted = not _REFUSED.search(line)
         if permitted != table.in_place:
             words = ("permitted", "not permitted")
@@ -111,11 +111,11 @@ def compare_casting(page: Page, table: OperatorTable) -> Iterator[Difference]:
     described = page.flow.matching(CASTING)
     for attribute in table.attributes:
         name = re.compile(rf"\b{attribute.name}\b", re.ASCII)
-        said = [(number, line) for number, line in described if name.search(line)]
+        matches = [(number, line) for number, line in described if name.search(line)]
         if attribute.cast == "undocumented":
-            for number, line in said:
+            for number, line in matches:
                 yield Difference(number, "casting", attribute.name, repr(line), "that the page is silent")
-        elif attribute.cast == "documented" and not said and (described or page.locale == "en"):
+        elif attribute.cast == "documented" and not matches and (described or page.locale == "en"):
             yield Difference(0, "casting", attribute.name, "nothing", "that the page says how it is cast")
 
 
@@ -140,11 +140,11 @@ def compare_quotations(page: Page, table: OperatorTable) -> Iterator[Difference]
                 continue
             if f"{prefix}_{about[0]}" in clause.quotation.words:
                 continue  # it names its enumerator itself
-            for found in flow.occurrences(clause.quotation.words):
-                told = bisect_left(offsets, found)
-                if told and places[told - 1][1] != about[0]:
-                    line = flow.line(found)
-                    names = places[told - 1][1], about[0]
+            for occurrence in flow.occurrences(clause.quotation.words):
+                index = bisect_left(offsets, occurrence)
+                if index and places[index - 1][1] != about[0]:
+                    line = flow.line(occurrence)
+                    names = places[index - 1][1], about[0]
                     here, wanted = (f"{name}: {clause.quotation.words!r}" for name in names)
                     yield Difference(line, "quotation", clause.id, here, wanted)
 
@@ -152,13 +152,13 @@ def compare_quotations(page: Page, table: OperatorTable) -> Iterator[Difference]
 def unquoted(page: Page, table: OperatorTable) -> list[Sentence]:
     """The sentences of an English page that share no words with a quotation of the table."""
     quotations = [clause.quotation for clause in table.clauses if clause.quotation is not None]
-    quoted = [letters(one.words) for one in quotations if one.source == "page"]
+    quoted = [letters(quotation.words) for quotation in quotations if quotation.source == "page"]
 
     def is_quoted(sentence: Sentence) -> bool:
         words = letters(sentence.text)
-        return any(one in words or words in one for one in quoted)
+        return any(quote in words or words in quote for quote in quoted)
 
-    return [one for one in sentences(page) if not is_quoted(one)]
+    return [candidate for candidate in sentences(page) if not is_quoted(candidate)]
 
 
 def compare_known(page: Page, known: KnownSentences) -> Iterator[Difference]:
@@ -170,15 +170,19 @@ def compare_known(page: Page, known: KnownSentences) -> Iterator[Difference]:
         page: the page.
         known: the sentences of the pages of its operator that were read for the tables.
     """
-    here = [(one, digest(one.text)) for one in sentences(page)]
+    here = [(sentence, digest(sentence.text)) for sentence in sentences(page)]
     first = next((place for place, (_, mark) in enumerate(here) if mark in known), len(here))
     if page.title is not None:
         begun = page.title.line
-        first = min(first, next((place for place, (one, _) in enumerate(here) if one.line > begun), len(here)))
-    for one, mark in here[first:]:
+        first = min(
+            first, next((place for place, (sentence, _) in enumerate(here) if sentence.line > begun), len(here))
+        )
+    for sentence, mark in here[first:]:
         if mark not in known:
-            yield Difference(one.line, "sentence", "a sentence", repr(shortened(one.text)), "that no page known has it")
+            yield Difference(
+                sentence.line, "sentence", "a sentence", repr(shortened(sentence.text)), "that no page known has it"
+            )
     missing = len(known.always - {mark for _, mark in here})
     if missing:
-        said = f"{missing} that the pages known have"
-        yield Difference(0, "sentence", "sentences", "nothing of them", said)
+        text = f"{missing} that the pages known have"
+        yield Difference(0, "sentence", "sentences", "nothing of them", text)

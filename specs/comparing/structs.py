@@ -44,8 +44,8 @@ def compare_fields(page: Page, table: OperatorTable) -> Iterator[Difference]:
     expected = [name for name in there if name in here]
     for name, wanted in zip(order, expected, strict=True):
         if name != wanted:
-            said, there_said = ", ".join(order), ", ".join(expected)
-            yield Difference(here[name].line, "struct", "order of the fields", said, there_said)
+            actual, there_said = ", ".join(order), ", ".join(expected)
+            yield Difference(here[name].line, "struct", "order of the fields", actual, there_said)
             return
 
 
@@ -74,9 +74,9 @@ def compare_members(page: Page, table: OperatorTable) -> Iterator[Difference]:
         left_open = member.name is not None and member.name in table.tensors and table.tensors[member.name].optional
         if member.optional != may_be_null and not left_open:
             texts = ("optional (_Maybenull_)", "not optional")
-            said, wanted = texts if member.optional else texts[::-1]
+            actual, wanted = texts if member.optional else texts[::-1]
             subject: Subject = "scale-bias" if "DML_SCALE_BIAS" in member.type else "struct"
-            yield Difference(member.line, subject, item, said, wanted)
+            yield Difference(member.line, subject, item, actual, wanted)
 
 
 def enumerations(table: OperatorTable) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -90,7 +90,7 @@ def enumerations(table: OperatorTable) -> Iterator[tuple[str, tuple[str, ...]]]:
 def mentions(page: Page, prefix: str) -> list[tuple[int, str]]:
     """Where the page mentions enumerators that begin with ``prefix``: offset and the rest of the name."""
     pattern = re.compile(rf"\b{re.escape(prefix)}_(\w*)", re.ASCII)
-    return [(found.start(), found[1]) for found in pattern.finditer(page.flow.text)]
+    return [(match.start(), match[1]) for match in pattern.finditer(page.flow.text)]
 
 
 def compare_enumerators(page: Page, table: OperatorTable) -> Iterator[Difference]:

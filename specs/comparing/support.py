@@ -20,8 +20,8 @@ def _odd_words(page: Page) -> Iterator[Difference]:
         usual = Counter(words).most_common(1)[0][0]
         for table, here in zip(page.support, words, strict=True):
             if here != usual:
-                said = repr(here) if here else "nothing"
-                yield Difference(table.line, "support", f"level {table.level}, {item}", said, repr(usual))
+                actual = repr(here) if here else "nothing"
+                yield Difference(table.line, "support", f"level {table.level}, {item}", actual, repr(usual))
 
 
 def compare_support(page: Page, table: OperatorTable) -> Iterator[Difference]:

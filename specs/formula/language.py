@@ -272,20 +272,21 @@ class _Parser:
 
     def applied(self, function: str, arguments: list[ast.expr], depth: int) -> Call:
         if function == "select":
-            condition, one, other = arguments
-            given = self.argument(condition, depth, "truth")
-            chosen = self.expression(one, depth + 1)
-            return Call(function, (given, chosen, self.argument(other, depth, kind_of(chosen))))
+            condition, first, other = arguments
+            test = self.argument(condition, depth, "truth")
+            chosen = self.expression(first, depth + 1)
+            return Call(function, (test, chosen, self.argument(other, depth, kind_of(chosen))))
         takes = FUNCTIONS[function].takes
         return Call(
-            function, tuple(self.argument(one, depth, kind) for one, kind in zip(arguments, takes, strict=True))
+            function,
+            tuple(self.argument(argument, depth, kind) for argument, kind in zip(arguments, takes, strict=True)),
         )
 
     def argument(self, node: ast.expr, depth: int, wanted: Kind) -> Expression:
         """An argument, which must be a number, or a truth value, as ``wanted`` says."""
-        found = self.expression(node, depth + 1)
-        if kind_of(found) == wanted:
-            return found
+        expression = self.expression(node, depth + 1)
+        if kind_of(expression) == wanted:
+            return expression
         if wanted == "truth":
             raise self.fail(
                 node, f"{self.written(node)} is a number where a truth value belongs", "compare it, as in x != 0"

@@ -84,8 +84,8 @@ def _real(exact: Callable[..., Datum | None]) -> Enclosed:
     """A function whose real result is known exactly, where there is one."""
 
     def real(*operands: Datum, bits: int = FIRST) -> Enclosure | None:
-        found = exact(*operands)
-        return None if found is None else _known(found)
+        datum = exact(*operands)
+        return None if datum is None else _known(datum)
 
     return real
 
@@ -271,15 +271,15 @@ _ANGLE = opaque("atan2")
 def _real_angle(a: Datum, b: Datum, *, bits: int = FIRST) -> Enclosure | None:
     """C's atan2 on numbers: zeros count by their sign, and infinities as points far out."""
     assert _ANGLE.real is not None, "opaque gives it"  # noqa: S101
-    one = Fraction(1)
+    unity = Fraction(1)
     if a.infinite or b.infinite:
-        far = [Datum(x.negative, (-one if x.negative else one) if x.infinite else Fraction(0)) for x in (a, b)]
+        far = [Datum(x.negative, (-unity if x.negative else unity) if x.infinite else Fraction(0)) for x in (a, b)]
         return _real_angle(*far, bits=bits)
     if a.value != 0:
         return _ANGLE.real(a, b, bits=bits)
     if not b.negative:
         return _known(Datum(a.negative, Fraction(0)))
-    half_turn = _ANGLE.real(Datum(False, Fraction(0)), Datum(True, -one), bits=bits)
+    half_turn = _ANGLE.real(Datum(False, Fraction(0)), Datum(True, -unity), bits=bits)
     if half_turn is None or not a.negative:
         return half_turn
     return Enclosure(negated(half_turn.high), negated(half_turn.low))

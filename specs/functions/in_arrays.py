@@ -92,15 +92,15 @@ def _extremum(smaller: bool) -> Floating:
         propagating = np.asarray(ufunc(a, b))
         if rounding.signed_zeros:
             propagating = _with_ordered_zeros(propagating, a, b, smaller)
-        found = [propagating]
+        alternatives = [propagating]
         if rounding.ignores_nan and np.isnan(propagating).any():
             # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
-            found.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating)))
+            alternatives.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating)))
         if rounding.flushes:
             alike = vanishing(a) & vanishing(b) & (a != b)
             if alike.any():  # a comparison that flushes its operands may select either
-                found += [np.where(alike, a, propagating), np.where(alike, b, propagating)]
-        return found
+                alternatives += [np.where(alike, a, propagating), np.where(alike, b, propagating)]
+        return alternatives
 
     return extremum
 
@@ -153,13 +153,13 @@ def with_other_zeros(rounding: Rounding, b: Array) -> list[Array]:
 
 
 def _floating_quotient(rounding: Rounding, a: Array, b: Array) -> Alternatives:
-    found: Alternatives = []
+    alternatives: Alternatives = []
     for divisor in with_other_zeros(rounding, b):
         if rounding.flushes:  # 53 bits do for a quotient of 24
-            found += rounding.to_float32(a.astype(np.float64) / divisor.astype(np.float64))
+            alternatives += rounding.to_float32(a.astype(np.float64) / divisor.astype(np.float64))
         else:
-            found.append(np.asarray(a / divisor))
-    return found
+            alternatives.append(np.asarray(a / divisor))
+    return alternatives
 
 
 def _floored_modulus(_: Rounding, a: Array, b: Array) -> Alternatives:
@@ -227,13 +227,15 @@ def opaque(ufunc: Any, error: float) -> InArrays:
     """A real function in FLOAT64 with a stated relative error."""
 
     def applied(rounding: Rounding, *operands: Array) -> Alternatives:
-        found: Alternatives = []
-        for given in itertools.product(*(with_other_zeros(rounding, operand) for operand in operands)):
-            value = np.asarray(ufunc(*(operand.astype(np.float64) for operand in given)))
-            value = np.where(reduce(np.logical_or, map(np.isnan, given)), np.nan, value)
+        alternatives: Alternatives = []
+        for arguments in itertools.product(*(with_other_zeros(rounding, operand) for operand in operands)):
+            value = np.asarray(ufunc(*(operand.astype(np.float64) for operand in arguments)))
+            value = np.where(reduce(np.logical_or, map(np.isnan, arguments)), np.nan, value)
             for bound in (value * (1 - error), value * (1 + error)):
-                found += rounding.to_float32(bound) if rounding.flushes else [np.asarray(bound.astype(given[0].dtype))]
-        return found
+                alternatives += (
+                    rounding.to_float32(bound) if rounding.flushes else [np.asarray(bound.astype(arguments[0].dtype))]
+                )
+        return alternatives
 
     return InArrays(floating=applied, real=ufunc, error=error)
 
@@ -252,12 +254,12 @@ def _exponential(a: Array) -> Array:
 def _power(a: Array, b: Array) -> Array:
     """C's pow; where FLOAT64 has no number for a power that is not zero, one that every type takes for its least."""
     # C libraries give 1 of a quiet NaN to the power 0 and NaN of a signalling one, which FLOAT16 can keep when widened
-    a, b = (np.where(np.isnan(one), np.nan, one) for one in (a, b))
+    a, b = (np.where(np.isnan(operand), np.nan, operand) for operand in (a, b))
     # of a single exponent of 0.5 numpy makes a root, which of -0 is -0, and of -infinity a NaN
     a = np.where((b == 0.5) & ((a == 0) | np.isinf(a)), np.abs(a), a)
-    found = np.power(a, b)
-    lost = (found == 0) & (a != 0) & np.isfinite(a) & np.isfinite(b)
-    return np.where(lost, np.copysign(_TINIEST, found), found)
+    power = np.power(a, b)
+    lost = (power == 0) & (a != 0) & np.isfinite(a) & np.isfinite(b)
+    return np.where(lost, np.copysign(_TINIEST, power), power)
 
 
 _BEYOND = 66  # to this power, and to higher ones, every integer but -1, 0 and 1 leaves every type
@@ -270,23 +272,23 @@ def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
     limits = np.iinfo(a.dtype)
     with np.errstate(all="ignore"):
         size = np.power(np.abs(a.astype(np.float64)), np.clip(b, 0, _BEYOND).astype(np.float64))
-        found = np.power(a, np.where(b < 0, b & 1, b).astype(a.dtype))
+        powers = np.power(a, np.where(b < 0, b & 1, b).astype(a.dtype))
     most = max(float(limits.max), -float(limits.min))
     near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them
     undefined = ((b < 0) & ~unit) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
     for place in np.flatnonzero(near & ~undefined):
         power = int(a.flat[place]) ** int(b.flat[place])
         undefined.flat[place] = not int(limits.min) <= power <= int(limits.max)
-    return found, undefined
+    return powers, undefined
 
 
 def _error_function(a: Array) -> Array:
     """Python's, which numpy has not; in pieces, whose results pass through Python's own numbers."""
     flat = np.asarray(a, np.float64).reshape(-1)
-    found = np.empty_like(flat)
+    values = np.empty_like(flat)
     for start in range(0, flat.size, _PIECE):
-        found[start : start + _PIECE] = _ERF(flat[start : start + _PIECE])
-    return found.reshape(np.shape(a))
+        values[start : start + _PIECE] = _ERF(flat[start : start + _PIECE])
+    return values.reshape(np.shape(a))
 
 
 REAL_FUNCTIONS: tuple[tuple[str, str, Any], ...] = (
@@ -325,15 +327,15 @@ ATAN_YX = opaque(np.arctan2, 2.0**-48)
 RECIP = InArrays(floating=lambda rounding, a: _floating_quotient(rounding, np.ones((), a.dtype), a), real=np.reciprocal)
 SQRT = InArrays(floating=_root, real=np.sqrt)
 
-BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=one) for one in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
+BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=ufunc) for ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 BIT_NOT, BIT_COUNT = InArrays(integers=np.invert), InArrays(integers=_bit_count)
 SHIFT_LEFT, SHIFT_RIGHT = InArrays(integers=_shift(left=True)), InArrays(integers=_shift(left=False))
 
 IS_NAN, IS_INFINITE = InArrays(compared=_on_floating(np.isnan)), InArrays(compared=_on_floating(np.isinf))
 IS_SUBNORMAL, IS_NEGATIVE = InArrays(compared=_on_floating(_subnormal)), InArrays(compared=_negative)
 
-AND, OR, XOR = (InArrays(truth=one) for one in (np.logical_and, np.logical_or, np.logical_xor))
+AND, OR, XOR = (InArrays(truth=ufunc) for ufunc in (np.logical_and, np.logical_or, np.logical_xor))
 NOT = InArrays(truth=np.logical_not)
 EQ, NE, LT, LE, GT, GE = (
-    InArrays(compared=one) for one in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+    InArrays(compared=ufunc) for ufunc in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )

@@ -46,8 +46,8 @@ def filled(document: Document, templates: Mapping[str, ClauseTemplate]) -> Docum
 
 
 def _clauses(document: Document) -> list[Any]:
-    found = document.value.get("clauses") if isinstance(document.value, dict) else None
-    return found if isinstance(found, list) else []
+    clauses = document.value.get("clauses") if isinstance(document.value, dict) else None
+    return clauses if isinstance(clauses, list) else []
 
 
 def _filling(document: Document) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
@@ -75,9 +75,9 @@ def _faults(
         cause = f"there is no template {shown(name)} in shared/clause_templates.yaml"
         yield document.fault((*path, "template"), cause, closest(name, templates))
         return
-    given = {*_given(template), *([] if template.id is None else ["id"])}
+    template_keys = {*_given(template), *([] if template.id is None else ["id"])}
     for key in clause:
-        if key in given:
+        if key in template_keys:
             cause = f"the template {name} says `{key}` already"
             yield document.fault((*path, key), cause, "remove it, or write the clause without `template:`", at_key=True)
     wanted = _NAME.findall(template.text or "")
@@ -108,5 +108,5 @@ def _whole(clause: dict[str, Any], template: ClauseTemplate, prefix: str) -> dic
         whole["id"] = f"{prefix}.{template.id}"
     if template.text is not None:
         fill = clause.get("fill", {})
-        whole["text"] = _NAME.sub(lambda found: str(fill[found[1]]), template.text)
+        whole["text"] = _NAME.sub(lambda match: str(fill[match[1]]), template.text)
     return whole

@@ -32,13 +32,13 @@ def key_of(files: Iterable[TableFile], code: Path = _SPECS) -> str:
 
     The code counts by each module's size and time of change, as Python's own cache of compiled modules does.
     """
-    found = hashlib.sha256(f"{platform.python_version()} {version('pydantic')} {code}".encode())
+    digest = hashlib.sha256(f"{platform.python_version()} {version('pydantic')} {code}".encode())
     for module in sorted(code.rglob("*.py")):
         known = module.stat()
-        found.update(f"\n{module.relative_to(code)} {known.st_size} {known.st_mtime_ns}".encode())
+        digest.update(f"\n{module.relative_to(code)} {known.st_size} {known.st_mtime_ns}".encode())
     for file in files:
-        found.update(f"\n{file.digest_name} {len(file.data)} ".encode() + file.data)
-    return found.hexdigest()
+        digest.update(f"\n{file.digest_name} {len(file.data)} ".encode() + file.data)
+    return digest.hexdigest()
 
 
 def read(key: str) -> Tables | None:

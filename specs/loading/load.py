@@ -199,8 +199,8 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
             fault for document, table in tables_of(batch.loaded, OperatorTable) for fault in unrunnable(document, table)
         ]
     if faults:
-        told = dict.fromkeys(faults)  # once: broken templates are a fault of each table that names one
-        raise TableError(*sorted(told, key=lambda fault: (fault.file, fault.line, fault.column)))
+        distinct_faults = dict.fromkeys(faults)  # once: broken templates are a fault of each table that names one
+        raise TableError(*sorted(distinct_faults, key=lambda fault: (fault.file, fault.line, fault.column)))
     operators = {table.operator: table for _, table in tables_of(batch.loaded, OperatorTable)}
     latitudes: dict[str, Latitude] = {
         latitude.name: latitude for _, table in tables_of(batch.loaded, LatitudeTable) for latitude in table.latitudes
@@ -218,7 +218,11 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
         known_types=tuple(known),
         relation_level=Levels(operators),
         activations=MappingProxyType(
-            {one.operator: one for _, table in tables_of(batch.loaded, ActivationsTable) for one in table.activations}
+            {
+                activation.operator: activation
+                for _, table in tables_of(batch.loaded, ActivationsTable)
+                for activation in table.activations
+            }
         ),
         factors=next((table for _, table in tables_of(batch.loaded, FactorsTable)), None),
     )

@@ -89,14 +89,14 @@ def upgrade_file(path: Path) -> None:
 
 def _blocks(text: str) -> list[tuple[str, str]]:
     """The parts of a document that begin with a key of its mapping, with what stands before them."""
-    starts = [found.start() for found in re.finditer(r"^[a-z_]+:", text, re.MULTILINE)]
+    starts = [match.start() for match in re.finditer(r"^[a-z_]+:", text, re.MULTILINE)]
     bounds = [0, *starts[1:], len(text)]
-    found = []
+    blocks = []
     for begin, end in itertools.pairwise(bounds):
         block = text[begin:end]
         key = re.search(r"^([a-z_]+):", block, re.MULTILINE)
-        found.append((key[1] if key else "", block))
-    return found
+        blocks.append((key[1] if key else "", block))
+    return blocks
 
 
 def _listed(names: Iterable[object]) -> str:
@@ -134,7 +134,7 @@ class _Tensors:
         types: dict[str, tuple[object, ...]] = {}
         for name in kinds:
             rows = [[*(row for row in level["rows"] if row["tensor"] == name), level["rows"][0]] for level in support]
-            types[name] = tuple(tuple(found[0]["data_types"]) for found in rows)
+            types[name] = tuple(tuple(level_rows[0]["data_types"]) for level_rows in rows)
         distinct = list(dict.fromkeys(types.values()))
         return cls(kinds, {name: "TUVWXYZ"[distinct.index(types[name])] for name in kinds})
 
@@ -190,11 +190,11 @@ def _with_roles(block: str, attributes: list[dict[str, Any]]) -> str:
     return block
 
 
-def _with_check(found: re.Match[str]) -> str:
+def _with_check(match: re.Match[str]) -> str:
     """A clause's first line, with what checks it after it."""
-    indent, ending = found[1], found[2]
+    indent, ending = match[1], match[2]
     check = "support.level" if ending.startswith("support.level-") else _BY_ID.get(ending, ending)
     if check not in OWN:
-        return found[0]
+        return match[0]
     when = f"\n{indent}  when: {{RoundingMode: {_MODES[ending]}}}" if ending in _MODES else ""
-    return f"{found[0]}\n{indent}  check: {check}{when}"
+    return f"{match[0]}\n{indent}  check: {check}{when}"

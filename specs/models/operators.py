@@ -160,8 +160,8 @@ class OperatorTable(Model):
         """The operator's own clauses that ``check`` checks, in the table's order."""
         known = self._checked_by.get(check)
         if known is None or known[0] is not self.clauses:  # a copy with other clauses has the original's answers
-            found = tuple(clause for clause in self.clauses if clause.check == check)
-            known = self._checked_by[check] = self.clauses, found
+            clauses = tuple(clause for clause in self.clauses if clause.check == check)
+            known = self._checked_by[check] = self.clauses, clauses
         return known[1]
 
     @cached_property
@@ -265,8 +265,8 @@ class OperatorTable(Model):
     @cached_property
     def type_variables(self) -> tuple[str, ...]:
         """The type variables of the tensors: T, of which records and clauses speak, then the others in struct order."""
-        found = dict.fromkeys(row.type for row in self.tensors.values())
-        return tuple(sorted(found, key=lambda name: name != MAIN))
+        variables = dict.fromkeys(row.type for row in self.tensors.values())
+        return tuple(sorted(variables, key=lambda name: name != MAIN))
 
     @cached_property
     def of_one_type_variable(self) -> bool:
@@ -323,11 +323,11 @@ class OperatorTable(Model):
             level: the level that is claimed; ``None``: any.
         """
         key = level, tuple(tensors.items())
-        found = self._supported.get(key)
-        if found is None:
+        is_supported = self._supported.get(key)
+        if is_supported is None:
             listed = self.support if level is None else self.support_at(level)
-            found = self._supported[key] = any(self._lists(support, tensors) for support in listed)
-        return found
+            is_supported = self._supported[key] = any(self._lists(support, tensors) for support in listed)
+        return is_supported
 
     @cached_property
     def _supported(self) -> dict[tuple[FeatureLevel | None, tuple[tuple[str, tuple[DataType, int]], ...]], bool]:
@@ -358,7 +358,7 @@ class OperatorTable(Model):
             variable: dict.fromkeys(name for support in self.support for name in support.types.get(variable, ()))
             for variable in variables
         }
-        return {variable: tuple(DataType[name] for name in found) for variable, found in names.items()}
+        return {variable: tuple(DataType[name] for name in type_names) for variable, type_names in names.items()}
 
     @cached_property
     def scale_bias(self) -> str | None:
@@ -377,13 +377,13 @@ class OperatorTable(Model):
     @cached_property
     def lowest_levels(self) -> dict[tuple[DataType, int], FeatureLevel]:
         """The lowest level that obliges an implementation to take a type at a rank, by type and rank."""
-        found: dict[tuple[DataType, int], FeatureLevel] = {}
+        feature_levels: dict[tuple[DataType, int], FeatureLevel] = {}
         for table in self.support:
             for data_type in table.data_types:
                 for rank in table.ranks:
-                    known = found.get((data_type, rank), table.feature_level)
-                    found[data_type, rank] = min(known, table.feature_level)
-        return found
+                    known = feature_levels.get((data_type, rank), table.feature_level)
+                    feature_levels[data_type, rank] = min(known, table.feature_level)
+        return feature_levels
 
     def obliged(self, data_type: DataType, rank: int, level: FeatureLevel) -> bool:
         """Whether ``level`` obliges an implementation to take this type at this rank."""

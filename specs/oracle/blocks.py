@@ -92,16 +92,16 @@ class FastFormula:
         """The outputs for ``x`` (1-D, of the tensor's type); valid until the next call."""
         count = x.size
         with np.errstate(all="ignore"):
-            given = np.take(_widened(), x.view(np.uint16), out=self._input[:count]) if self._narrow else x
+            inputs = np.take(_widened(), x.view(np.uint16), out=self._input[:count]) if self._narrow else x
             if self._tiny is not None:
-                given = self._flush(given)
-            found = self._run(given)
+                inputs = self._flush(inputs)
+            outputs = self._run(inputs)
             if self._tiny is not None:
-                found = self._flush(found)
+                outputs = self._flush(outputs)
             if not self._narrow:
-                return np.broadcast_to(found, x.shape)
+                return np.broadcast_to(outputs, x.shape)
             result = self._result[:count]
-            np.copyto(result, found, casting="same_kind")
+            np.copyto(result, outputs, casting="same_kind")
             return result
 
     def _flush(self, values: Array) -> Array:
@@ -263,13 +263,13 @@ class BlockJudge:
                 compiles apart.
         """
         if self._certifier is not None:
-            one = np.zeros(1, self._data_type.numpy)
+            buffer = np.zeros(1, self._data_type.numpy)
             if alone:
-                one.setflags(write=False)
-                self._certifier.alone(0, one, 0)
-                self._certifier.consecutive(0, one)
+                buffer.setflags(write=False)
+                self._certifier.alone(0, buffer, 0)
+                self._certifier.consecutive(0, buffer)
             else:
-                self._certifier.patterns(0, one, one, 0)
+                self._certifier.patterns(0, buffer, buffer, 0)
 
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether a compiled comparison finds everything in order; where there is none it never does.
@@ -329,15 +329,15 @@ class BlockJudge:
         mask = self._mask[:count]
         expected = self.expected(x)
         np.not_equal(bits, _as_bits(expected, self._bits), out=mask)
-        found = Judged(count, count, 0, 0, _NONE, _NONE)
+        judgement = Judged(count, count, 0, 0, _NONE, _NONE)
         if mask.any():
-            found = self._differing(x, output, expected, mask)
+            judgement = self._differing(x, output, expected, mask)
         if poison is not None:
             np.equal(bits, self._bits.type(poison), out=mask)
             if mask.any():
-                held = np.setdiff1d(np.flatnonzero(mask), found.wrong, assume_unique=True)
-                found = Judged(count, found.exact, found.equal, found.other, found.wrong, held)
-        return found
+                held = np.setdiff1d(np.flatnonzero(mask), judgement.wrong, assume_unique=True)
+                judgement = Judged(count, judgement.exact, judgement.equal, judgement.other, judgement.wrong, held)
+        return judgement
 
     def _differing(self, x: Array, output: Array, expected: Array, mask: NDArray[np.bool_]) -> Judged:
         """Judge a piece in which some elements (``mask``, which is overwritten) differ in their bits."""

@@ -128,12 +128,12 @@ def _compiled(
         raise NotCompiled(data_type.name)
     makers = _floating(numba.njit, data_type) if data_type.is_floating else _integer(numba.njit)
     function = _function(expression, names, makers)
-    lane = _lane(data_type).type
-    zero = lane(0)
+    bits_type = _lane(data_type).type
+    zero = bits_type(0)
     unlike = makers["unlike"]()
     run_bits = np.finfo(data_type.numpy).nmant if data_type.is_floating else min(8 * data_type.itemsize - 1, 23)
     run = np.int64(1 << run_bits)
-    lower = lane((1 << run_bits) - 1)
+    lower = bits_type((1 << run_bits) - 1)
 
     def compare(x: Array, output: Array, bounds: Array, poison: Any, guarded: bool) -> bool:
         differing = zero
@@ -148,12 +148,12 @@ def _compiled(
         kept = False
         start: Any = np.int64(0)
         while start < output.size:
-            pattern = lane(first + lane(start))
-            low, upper = np.int64(pattern & lower), lane(pattern & ~lower)
+            pattern = bits_type(first + bits_type(start))
+            low, upper = np.int64(pattern & lower), bits_type(pattern & ~lower)
             stop = min(start + run - low, output.size)
             part = output[start:stop]
             for index in range(part.size):
-                value = lane(upper | (lane(low + index) & lower))
+                value = bits_type(upper | (bits_type(low + index) & lower))
                 differing |= unlike(function(value, bounds), part[index])
                 kept |= part[index] == poison
             start = stop
@@ -162,7 +162,7 @@ def _compiled(
     def consecutive(x: Array, first: Any) -> bool:
         differing = zero
         for index in range(x.size):
-            differing |= x[index] ^ lane(first + lane(index))
+            differing |= x[index] ^ bits_type(first + bits_type(index))
         return bool(differing == 0)
 
     compiled = numba.njit(nogil=True)
@@ -173,7 +173,7 @@ def _compiled(
         right = True
         for start in range(0, x.size, _STRETCH):
             stop = min(start + _STRETCH, x.size)
-            pattern = lane(first + lane(start))
+            pattern = bits_type(first + bits_type(start))
             right &= ordered(x[start:stop], pattern) and alone(output[start:stop], bounds, poison, pattern)
         return right
 
@@ -209,7 +209,7 @@ def _integer(njit: Compiler) -> dict[str, Maker]:
         return njit(lambda value, bounds: max(left(value, bounds), right(value, bounds)))
 
     def unlike() -> Function:
-        return njit(lambda one, other: one ^ other)
+        return njit(lambda first, other: first ^ other)
 
     return _common(njit) | {"min": smaller, "max": larger, "unlike": unlike}
 
@@ -224,13 +224,13 @@ def _floating(njit: Compiler, data_type: DataType) -> dict[str, Maker]:
     mantissa = np.int32(information.nmant)
     bias = np.int32((1 << (information.nexp - 1)) - 1)
     whole = np.int32(bias + mantissa)  # from this exponent on every number is an integer
-    one = np.int32(int(bias) << int(mantissa))
+    unity = np.int32(int(bias) << int(mantissa))
     half = np.int32(int(bias - 1) << int(mantissa))
     infinity = np.int32(((1 << information.nexp) - 1) << information.nmant)
     width = 8 * data_type.itemsize
     magnitudes = np.int32((1 << (width - 1)) - 1)
-    lane = data_type.bits_dtype.type
-    sign_bit = lane(1 << (width - 1))
+    bits_type = data_type.bits_dtype.type
+    sign_bit = bits_type(1 << (width - 1))
     unit, nothing = np.int32(1), np.int32(0)
 
     def rounding(nearest: bool, even: bool) -> Function:
@@ -250,9 +250,11 @@ def _floating(njit: Compiler, data_type: DataType) -> dict[str, Maker]:
                 result = magnitude if exponent >= whole else result
                 small = nothing
                 if nearest:
-                    small = (one if magnitude > half else nothing) if even else (one if magnitude >= half else nothing)
-                result = small if magnitude < one else result
-                return lane(result) | lane(bits & sign_bit)
+                    small = (
+                        (unity if magnitude > half else nothing) if even else (unity if magnitude >= half else nothing)
+                    )
+                result = small if magnitude < unity else result
+                return bits_type(result) | bits_type(bits & sign_bit)
 
             return njit(rounded)
 
@@ -280,16 +282,16 @@ def _floating(njit: Compiler, data_type: DataType) -> dict[str, Maker]:
         return make
 
     def magnitude_only(operand: Function) -> Function:
-        return njit(lambda value, bounds: lane(operand(value, bounds) & ~sign_bit))
+        return njit(lambda value, bounds: bits_type(operand(value, bounds) & ~sign_bit))
 
     def negated(operand: Function) -> Function:
-        return njit(lambda value, bounds: lane(operand(value, bounds) ^ sign_bit))
+        return njit(lambda value, bounds: bits_type(operand(value, bounds) ^ sign_bit))
 
     def unlike() -> Function:
-        def differing(one: Any, other: Any) -> Any:
+        def differing(first: Any, other: Any) -> Any:
             """Zero where the two are the same, or both NaN."""
-            both = ((np.int32(one) & magnitudes) > infinity) & ((np.int32(other) & magnitudes) > infinity)
-            return lane(0) if both else lane(one ^ other)
+            both = ((np.int32(first) & magnitudes) > infinity) & ((np.int32(other) & magnitudes) > infinity)
+            return bits_type(0) if both else bits_type(first ^ other)
 
         return njit(differing)
 

@@ -45,14 +45,14 @@ def _float_attribute(operator: OperatorDesc, name: str) -> int:
 
 def _unions(law: Law, operator: OperatorDesc) -> dict[str, int]:
     """The patterns of the attributes that have the tensors' type already."""
-    found = {}
+    patterns = {}
     for attribute in law.table.attributes:
         if attribute.type == "DML_SCALAR_UNION":
             value = operator.attributes.get(attribute.name)
             if not isinstance(value, ScalarUnion):
                 raise UsageError(f"{operator.name} is given no number {attribute.name}", "give a ScalarUnion")
-            found[attribute.name] = value.bits
-    return found
+            patterns[attribute.name] = value.bits
+    return patterns
 
 
 def _scale_bias(law: Law, operator: OperatorDesc) -> tuple[int, int] | None:
@@ -98,9 +98,11 @@ class _FloatingOracle:
         self.latitudes = law.latitudes(self.data_type, strict=strict)
         self.arithmetic = Arithmetic(form, self.latitudes)
         self.attributes = {
-            one.name: self._attribute(_float_attribute(operator, one.name), one.cast != "undocumented")
-            for one in law.table.attributes
-            if one.type == "FLOAT"
+            attribute.name: self._attribute(
+                _float_attribute(operator, attribute.name), attribute.cast != "undocumented"
+            )
+            for attribute in law.table.attributes
+            if attribute.type == "FLOAT"
         }
         for name, bits in _unions(law, operator).items():
             self.attributes[name] = self._union(bits)
@@ -154,7 +156,7 @@ class _FloatingOracle:
         """Results of a formula that a wider format computes of the scaled input, converted at the end."""
         if self.scale_bias is None or not self.scale_bias.may_stay_wide or selects(self.formula):
             return frozenset()
-        found: set[Member] = set()
+        numbers: set[Member] = set()
         narrow = self.arithmetic, self.attributes
         for wide, g in self.scale_bias.wide(self.arithmetic.closed({self.arithmetic.member(bits)})):
             converted = {name: wide.converted(values, narrow[0].form) for name, values in narrow[1].items()}
@@ -163,8 +165,8 @@ class _FloatingOracle:
                 result = self._evaluate(self.formula, g)
             finally:
                 self.arithmetic, self.attributes = narrow
-            found |= self.scale_bias.stored(result, wide.form)
-        return frozenset(found)
+            numbers |= self.scale_bias.stored(result, wide.form)
+        return frozenset(numbers)
 
     def acceptable(self, bits: int) -> Acceptable:
         """The formula over the input (rules 2, 4 and 5) with what rule 6 adds."""

@@ -106,10 +106,10 @@ class FloatingScaleBias:
 
     def _factors_for(self, form: Format) -> list[tuple[tuple[Member, ...], Format]]:
         """The pairs of scale and bias that enter the arithmetic of ``form``, each with its format."""
-        found = [] if form is BINARY16 else [(self.factors, BINARY32)]
+        pairs = [] if form is BINARY16 else [(self.factors, BINARY32)]
         if self.through_others:
-            found += [(pair, BINARY16) for pair in self._narrowed_factors()]
-        return found
+            pairs += [(pair, BINARY16) for pair in self._narrowed_factors()]
+        return pairs
 
     def _narrowed_factors(self) -> list[tuple[Member, ...]]:
         """Scale and bias as FLOAT16: both to nearest, and both toward zero where that may be and is another pair."""

@@ -26,22 +26,22 @@ THROUGH = (IntegerRange(32, signed=True), IntegerRange(32, signed=False))
 def _rounded(form: Format, value: Real) -> set[Real]:
     """Of FLOAT32 both numbers next to one (s32), as hardware may truncate; of FLOAT64 the nearest (rn64)."""
     datum = Datum(value < 0, value)
-    found: set[Real] = set()
+    numbers: set[Real] = set()
     for pattern in form.either(datum) if form is BINARY32 else (form.round(datum),):
         number = form.decode(pattern)
         assert number is not None  # noqa: S101 - what a number is rounded to is never a NaN
-        found.add(number.value)
-    return found
+        numbers.add(number.value)
+    return numbers
 
 
 def _converted(form: Format, x: int) -> set[Fraction]:
     """What an integer may become in a format: either number next to it, or itself; 2^64 is finite in each."""
-    found = set()
+    numbers = set()
     for pattern in form.neighbours(Datum(x < 0, Fraction(x))):
         datum = form.decode(pattern)
         assert datum is not None  # noqa: S101 - a neighbour of a number is none
-        found.add(datum.fraction)
-    return found
+        numbers.add(datum.fraction)
+    return numbers
 
 
 class IntegerScaleBias:
@@ -76,10 +76,10 @@ class IntegerScaleBias:
             return frozenset({x})
         if not self.lenient:
             return frozenset({self.integers.wrapped(math.trunc(self._exact(Fraction(x))))})
-        found = set(self._in_integers(x))
+        numbers = set(self._in_integers(x))
         for real in self._reals(x):
-            found.update(self._stored(real))
-        return frozenset(found)
+            numbers.update(self._stored(real))
+        return frozenset(numbers)
 
     def _operands(self, x: Fraction) -> tuple[Fraction, Fraction, Fraction]:
         """The two factors and the addend."""

@@ -88,14 +88,16 @@ class TypedOracle:
 
     def _scale_bias(self) -> IntegerScaleBias | None:
         """That of the first input, an integer; numbers have their own oracles."""
-        given = next((one for one in self.operator.attributes.values() if isinstance(one, ScaleBias)), None)
-        if given is None:
+        scale_bias = next(
+            (attribute for attribute in self.operator.attributes.values() if isinstance(attribute, ScaleBias)), None
+        )
+        if scale_bias is None:
             return None
         own = self.types[self.table.tensors[self.table.inputs[0]].type]
         if own.is_floating or self.law.scale_bias is None or self.law.of_one_input:
             raise UsageError(f"{self.operator.name} is given a ScaleBias", "ask the oracle of one input")
         lenient = "integer-scale-bias" in self.latitudes
-        return IntegerScaleBias(IntegerRange.of(own), self.law.scale_bias, *given.bits, lenient=lenient)
+        return IntegerScaleBias(IntegerRange.of(own), self.law.scale_bias, *scale_bias.bits, lenient=lenient)
 
     @cached_property
     def attributes(self) -> Mapping[str, frozenset[Any]] | None:
@@ -128,7 +130,7 @@ class TypedOracle:
         encode: Callable[[Any], int] = _unchanged
         if not self.output.is_floating:
             encode = IntegerRange.of(self.output).encode
-        numbers = frozenset(encode(one) for one in result.members if one is not None)
+        numbers = frozenset(encode(number) for number in result.members if number is not None)
         return Acceptable(numbers, any_nan=None in result.members)
 
     def _by_every_formula(self, values: Mapping[str, _Value]) -> _Value:
@@ -141,12 +143,12 @@ class TypedOracle:
 
     def _accepted(self, point: ExactSilentPoint, elements: Mapping[str, int]) -> _Value | None:
         """What a silent point accepts in place of the formula's results; ``None`` where its behaviours give nothing."""
-        found: set[Any] = set()
+        results: set[Any] = set()
         for name in point.accepted(strict=self.strict):
             with contextlib.suppress(Undefined):
-                found.add(point.result(name, elements))
-        members = self._closed(self.output, found) if self.output.is_floating else frozenset(found)
-        return _Value(self.output, members) if found else None
+                results.add(point.result(name, elements))
+        members = self._closed(self.output, results) if self.output.is_floating else frozenset(results)
+        return _Value(self.output, members) if results else None
 
     def _input(self, name: str, member: str, elements: Mapping[str, int]) -> _Value:
         row = self.table.tensors[member]
@@ -208,8 +210,10 @@ class TypedOracle:
             return _Value(
                 kind,
                 frozenset(
-                    OPEN if one is OPEN or one is None or one.infinite else wrapped(int(one.fraction))
-                    for one in value.members
+                    OPEN
+                    if constant is OPEN or constant is None or constant.infinite
+                    else wrapped(int(constant.fraction))
+                    for constant in value.members
                 ),
             )
         assert kind == "real", f"types are checked when the table is read: {value.kind} as {kind}"  # noqa: S101
@@ -221,19 +225,21 @@ class TypedOracle:
         if value.kind == "truth":
             if not target.is_floating:
                 return _Value(target, frozenset(int(member) for member in value.members))
-            one = _FORMATS[target].round(Datum(False, Fraction(1)))
-            return _Value(target, frozenset(one if member else 0 for member in value.members))
+            unity = _FORMATS[target].round(Datum(False, Fraction(1)))
+            return _Value(target, frozenset(unity if member else 0 for member in value.members))
         if isinstance(value.kind, DataType) and not value.kind.is_floating and not target.is_floating:
             wrapped = IntegerRange.of(target).wrapped
-            return _Value(target, frozenset(one if one is OPEN else wrapped(one) for one in value.members))
+            return _Value(
+                target, frozenset(integer if integer is OPEN else wrapped(integer) for integer in value.members)
+            )
         exact = self._as(value, "real")
         if target.is_floating:
             return self._rounded(exact, target)
-        return _Value(target, frozenset(self._to_integer(one, target) for one in exact.members))
+        return _Value(target, frozenset(self._to_integer(number, target) for number in exact.members))
 
     def _rounded(self, exact: _Value, target: DataType) -> _Value:
         form = _FORMATS[target]
-        rounded = {one if one is OPEN or one is None else form.round(one) for one in exact.members}
+        rounded = {member if member is OPEN or member is None else form.round(member) for member in exact.members}
         return _Value(target, self._closed(target, rounded))
 
     def _to_integer(self, member: Any, target: DataType) -> Any:
@@ -253,7 +259,7 @@ class TypedOracle:
         if function.domain == "truth":
             assert function.exact.truth is not None  # noqa: S101 - the table of functions says so
             combinations = itertools.product(*(value.members for value in values))
-            return _Value("truth", frozenset(function.exact.truth(*one) for one in combinations))
+            return _Value("truth", frozenset(function.exact.truth(*combination) for combination in combinations))
         kind = met(function, [value.kind for value in values])
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
             return _Value(kind, frozenset({OPEN}))  # the type is unlisted: nothing says what is right
@@ -294,9 +300,9 @@ class TypedOracle:
     def _of_reals(self, function: Function, operands: tuple[Any, ...]) -> Iterable[Any]:
         exact: Any = function.exact
         if function.widens:  # of whole numbers alone
-            if any(one is None or one.infinite or one.fraction.denominator > 1 for one in operands):
+            if any(number is None or number.infinite or number.fraction.denominator > 1 for number in operands):
                 return {OPEN}
-            whole = exact.integers(IntegerRange.of(DataType.INT64), *(one.fraction.numerator for one in operands))
+            whole = exact.integers(IntegerRange.of(DataType.INT64), *(number.fraction.numerator for number in operands))
             return {OPEN if whole is None else Datum(whole < 0, Fraction(whole))}
         if None in operands:
             others = {operand for operand in operands if operand is not None}
@@ -305,9 +311,9 @@ class TypedOracle:
         return NAN if known is None else {known.low}
 
     def _closed(self, kind: DataType, members: Iterable[Any]) -> frozenset[Any]:
-        found = set(members)
-        opened = {OPEN} & found
-        return frozenset({*self._arithmetic(kind).closed(found - opened), *opened})
+        values = set(members)
+        opened = {OPEN} & values
+        return frozenset({*self._arithmetic(kind).closed(values - opened), *opened})
 
 
 def _constant(value: float) -> _Value:

@@ -96,7 +96,7 @@ class Acceptable:
 
         single = set(self.patterns)
         ranges: list[tuple[int, int]] = []
-        for low, high in sorted(self.intervals, key=lambda one: (place(one[0]), place(one[1]))):
+        for low, high in sorted(self.intervals, key=lambda interval: (place(interval[0]), place(interval[1]))):
             if place(low) == place(high):
                 single |= {low, high}
             elif ranges and place(low) <= place(ranges[-1][1]):
@@ -104,7 +104,7 @@ class Acceptable:
             else:
                 ranges.append((low, high))
         within = [range(place(low), place(high) + 1) for low, high in ranges]
-        return [bits for bits in sorted(single) if not any(place(bits) in one for one in within)], ranges
+        return [bits for bits in sorted(single) if not any(place(bits) in span for span in within)], ranges
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ class Acceptance:
 
     def element(self, index: int) -> Acceptable:
         """The acceptable patterns of one element, as the exact oracle states them."""
-        one = slice(index, index + 1)
-        any_value = None if self.any_value is None else self.any_value[one]
-        alternatives = tuple(array[one] for array in self.alternatives)
-        payloads = None if self.payloads is None else self.payloads[one]
-        spans = tuple((low[one], high[one]) for low, high in self.spans)
+        window = slice(index, index + 1)
+        any_value = None if self.any_value is None else self.any_value[window]
+        alternatives = tuple(array[window] for array in self.alternatives)
+        payloads = None if self.payloads is None else self.payloads[window]
+        spans = tuple((low[window], high[window]) for low, high in self.spans)
         return next(Acceptance(self.data_type, alternatives, any_value, self.strict, payloads, spans).elements())
 
     def elements(self) -> Iterator[Acceptable]:
@@ -164,7 +164,7 @@ class Acceptance:
             inputs = np.ascontiguousarray(self.payloads).view(self.data_type.bits_dtype).tolist()
         pattern = self.data_type.bits_dtype
         ends = [[np.ascontiguousarray(end).view(pattern).tolist() for end in span] for span in self.spans]
-        for index, (any_value, given, *patterns) in enumerate(zip(open_ones, inputs, *columns, strict=True)):
+        for index, (any_value, input_bits, *patterns) in enumerate(zip(open_ones, inputs, *columns, strict=True)):
             if any_value:
                 yield Acceptable(frozenset(), any_value=True)
                 continue
@@ -175,7 +175,7 @@ class Acceptance:
             any_nan = self.data_type.is_floating and any(bits & (sign - 1) > nan_above for bits in patterns)
             if either_zero and (0 in numbers or sign in numbers):
                 numbers |= {0, sign}
-            payload = given if self.data_type.is_floating and given & (sign - 1) > nan_above else None
+            payload = input_bits if self.data_type.is_floating and input_bits & (sign - 1) > nan_above else None
             yield Acceptable(frozenset(numbers), any_nan, payload=payload, intervals=between)
 
 

@@ -103,15 +103,15 @@ def scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: 
         return [truncated(x, operation, scale_bias)]
     line = _Line.of(operation, scale_bias)
     with np.errstate(all="ignore"):
-        found: Alternatives = []
+        alternatives: Alternatives = []
         for whole in floor_and_ceiling(x, line.factor, line.constant):
-            found += whole.stored(x.dtype)
+            alternatives += whole.stored(x.dtype)
         for real in distinct(_in_floating_point(x, operation, scale_bias)):
             infinite = ~np.isfinite(real)
             for whole_real in distinct((np.floor(real), np.ceil(real))):
-                found += Whole.of_floats(whole_real).stored(x.dtype, infinite)
-        found += _step_by_step(x, line)
-    return distinct(found)
+                alternatives += Whole.of_floats(whole_real).stored(x.dtype, infinite)
+        alternatives += _step_by_step(x, line)
+    return distinct(alternatives)
 
 
 def beyond(
@@ -166,16 +166,16 @@ def _in_floating_point(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias) 
 
 def _step_by_step(x: Array, line: _Line) -> Alternatives:
     """The product an integer of the type, and the sum likewise: both rounded, and both stored, in the same way."""
-    found: Alternatives = []
+    alternatives: Alternatives = []
     if line.product is not None:
         for rounded in (math.floor, math.ceil):
             for store in (Whole.wrapped, Whole.saturated):
                 product = int(store(Whole.of_integer(rounded(line.constant)), x.dtype)[0])
-                found.append(store(Whole.of_sums(x, product), x.dtype))
-        return found
+                alternatives.append(store(Whole.of_sums(x, product), x.dtype))
+        return alternatives
     products = floor_and_ceiling(x, line.factor, Fraction(0))
     addends = math.floor(line.constant), math.ceil(line.constant)
     for whole, addend in zip(products, addends, strict=True):
         for store in (Whole.wrapped, Whole.saturated):
-            found.append(store(Whole.of_sums(store(whole, x.dtype), addend), x.dtype))
-    return found
+            alternatives.append(store(Whole.of_sums(store(whole, x.dtype), addend), x.dtype))
+    return alternatives

@@ -52,11 +52,11 @@ class Operands:
 
     def placed(self, x: Array) -> tuple[Array, Array, Array]:
         """The two factors, one of them of the shape of ``x``, and the addend."""
-        found = {"x": x, "scale": self.scale, "bias": self.bias}
+        terms = {"x": x, "scale": self.scale, "bias": self.bias}
         a, b = self.operation.factors
         if self.operation.addend != "x":
-            return x, found[b if a == "x" else a], found[self.operation.addend]
-        return np.broadcast_to(found[a], x.shape), found[b], x
+            return x, terms[b if a == "x" else a], terms[self.operation.addend]
+        return np.broadcast_to(terms[a], x.shape), terms[b], x
 
 
 def plainly_scaled(x: Array, operands: Operands, data_type: DataType) -> Array:
@@ -74,10 +74,10 @@ def scaled(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
             return _in_float16(x, operands, rounding)
         if rounding.data_type is DataType.FLOAT32:
             return through_float32(x, operands, rounding)  # FLOAT64 gives one of the two next to the exact sum
-        found = [plainly_scaled(x, operands, rounding.data_type)]
+        alternatives = [plainly_scaled(x, operands, rounding.data_type)]
         if "contraction" in rounding.latitudes:
-            found.append(_fused_float64(x, operands))
-        return distinct(found)
+            alternatives.append(_fused_float64(x, operands))
+        return distinct(alternatives)
 
 
 def _fused_float64(x: Array, operands: Operands) -> Array:
@@ -101,7 +101,7 @@ def wide(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alt
     """The values that FLOAT16 or FLOAT32 may have after ScaleBias in wider types, before they are converted to it."""
     if rounding.data_type is DataType.FLOAT16:
         return _wide_of_float16(x, operands, rounding)
-    return {DataType.FLOAT64: distinct(_through_float64(one, operands) for one in rounding.closed([x]))}
+    return {DataType.FLOAT64: distinct(_through_float64(array, operands) for array in rounding.closed([x]))}
 
 
 def _wide_of_float16(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alternatives]:
@@ -110,11 +110,11 @@ def _wide_of_float16(x: Array, operands: Operands, rounding: Rounding) -> dict[D
     if "float16-conversion" in rounding.latitudes:
         factors = to_float16_toward_zero(operands.scale), to_float16_toward_zero(operands.bias)
         pairs.append(Operands(operands.operation, *factors))
-    found: dict[DataType, Alternatives] = {DataType.FLOAT32: [], DataType.FLOAT64: []}
+    alternatives: dict[DataType, Alternatives] = {DataType.FLOAT32: [], DataType.FLOAT64: []}
     for pair in pairs:
-        found[DataType.FLOAT32] += through_float32(x.astype(single), pair.as_type(single), rounding)
-        found[DataType.FLOAT64].append(_through_float64(x, pair))
-    return {data_type: distinct(arrays) for data_type, arrays in found.items()}
+        alternatives[DataType.FLOAT32] += through_float32(x.astype(single), pair.as_type(single), rounding)
+        alternatives[DataType.FLOAT64].append(_through_float64(x, pair))
+    return {data_type: distinct(arrays) for data_type, arrays in alternatives.items()}
 
 
 def _in_float16(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
@@ -125,21 +125,21 @@ def _in_float16(x: Array, operands: Operands, rounding: Rounding) -> Alternative
     if toward_zero:
         factors = to_float16_toward_zero(operands.scale), to_float16_toward_zero(operands.bias)
         narrowed.append(Operands(operands.operation, *factors))
-    found: Alternatives = []
+    alternatives: Alternatives = []
     if through_others:
-        found.append(_fused(x, operands, half))
+        alternatives.append(_fused(x, operands, half))
         for pair in narrowed:
             # Products of two FLOAT16 are exact in FLOAT32, in which numpy computes; sums survive a second rounding.
             # A fused operation gives what FLOAT64 does, below: it loses of a sum only what no FLOAT16 shows.
             a, b, addend = pair.placed(x)
-            found.append(np.asarray(a * b + addend))
+            alternatives.append(np.asarray(a * b + addend))
     for pair in (operands, *(narrowed if through_others else ())):
         wider = through_float32(x.astype(single), pair.as_type(single), rounding)
         if through_others:
             wider.append(_through_float64(x, pair))
         for values in wider:
-            found += to_float16(values) if toward_zero else [values.astype(half)]
-    return distinct(found)
+            alternatives += to_float16(values) if toward_zero else [values.astype(half)]
+    return distinct(alternatives)
 
 
 def _fused(x: Array, operands: Operands, target: np.dtype[Any]) -> Array:
@@ -148,15 +148,15 @@ def _fused(x: Array, operands: Operands, target: np.dtype[Any]) -> Array:
 
 def through_float32(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
     """Separate and fused in FLOAT32, with every flushing on the way."""
-    found: Alternatives = []
+    alternatives: Alternatives = []
     closed = rounding.closed_float32
     for value, scale, bias in itertools.product(closed([x]), closed([operands.scale]), closed([operands.bias])):
         a, b, addend = Operands(operands.operation, scale, bias).placed(value)
         for product in rounding.sum_or_product(a.astype(np.float64) * b.astype(np.float64)):
-            found += rounding.sum_or_product(add_to_odd(*_in_float64(product, addend)))
+            alternatives += rounding.sum_or_product(add_to_odd(*_in_float64(product, addend)))
         if "contraction" in rounding.latitudes:
-            found += rounding.sum_or_product(multiply_add_to_odd(a, b, addend))
-    return distinct(found)
+            alternatives += rounding.sum_or_product(multiply_add_to_odd(a, b, addend))
+    return distinct(alternatives)
 
 
 def _in_float64(a: Array, b: Array) -> tuple[Array, Array]:

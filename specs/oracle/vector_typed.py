@@ -76,7 +76,9 @@ class TypedVectorOracle:
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
         self.permitted = law.permitted_formulas(self.signature, strict=strict)
-        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
+        self.scale_bias = next(
+            (attribute for attribute in operator.attributes.values() if isinstance(attribute, ScaleBias)), None
+        )
         lacking = self.signature.data_type.is_floating or law.scale_bias is None or law.of_one_input
         if self.scale_bias is not None and lacking:
             raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
@@ -110,7 +112,9 @@ class TypedVectorOracle:
             result = self._by_every_formula(values)
         for point in self.settled:
             result = self._settled(point, inputs, result)
-        filled = tuple(np.ascontiguousarray(np.broadcast_to(one, length)) for one in result.alternatives)
+        filled = tuple(
+            np.ascontiguousarray(np.broadcast_to(alternative, length)) for alternative in result.alternatives
+        )
         any_value = np.ascontiguousarray(np.broadcast_to(result.opened, length)) if result.opened.any() else None
         signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
         return Acceptance(self.output, filled, any_value, signed_zeros)
@@ -118,13 +122,15 @@ class TypedVectorOracle:
     def _by_every_formula(self, values: Mapping[str, _Value]) -> _Value:
         """What the formula gives, and what each permitted formula does."""
         result = self._as(self._evaluate(self.expression, values), self.output)
-        found, opened = list(result.alternatives), result.opened
+        alternatives, opened = list(result.alternatives), result.opened
         for formula, where in self.permitted:
             another = self._as(self._evaluate(formula, values), self.output)
             there = _EVERYWHERE if where is None else self._may_hold(where, values)
-            found += [np.where(there, one, result.alternatives[0]) for one in another.alternatives]
+            alternatives += [
+                np.where(there, alternative, result.alternatives[0]) for alternative in another.alternatives
+            ]
             opened = opened | (another.opened & there)
-        return _Value(self.output, distinct(found), opened)
+        return _Value(self.output, distinct(alternatives), opened)
 
     def _may_hold(self, condition: Expression, values: Mapping[str, _Value]) -> Mask:
         held = self._evaluate(condition, values)
@@ -137,11 +143,11 @@ class TypedVectorOracle:
         if not places.size:  # as nearly always: what behaviours give is not asked
             return result
         here = {name: array[places] for name, array in inputs.items()}
-        given = [point.results(name, here) for name in point.accepted(strict=self.strict)]
-        said = ~np.all([undefined for _, undefined in given], axis=0)
-        first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
-        every = [np.where(undefined, first, wanted)[said] for wanted, undefined in given]
-        wanted, arrays, places = self._closed(self.output, every), result.alternatives, places[said]
+        outcomes = [point.results(name, here) for name in point.accepted(strict=self.strict)]
+        has_result = ~np.all([undefined for _, undefined in outcomes], axis=0)
+        first = np.select([~undefined for _, undefined in outcomes], [wanted for wanted, _ in outcomes], outcomes[0][0])
+        every = [np.where(undefined, first, wanted)[has_result] for wanted, undefined in outcomes]
+        wanted, arrays, places = self._closed(self.output, every), result.alternatives, places[has_result]
         settled = [
             _replaced(arrays[number % len(arrays)], there.shape, places, wanted[number % len(wanted)])
             for number in range(max(len(arrays), len(wanted)))
@@ -172,7 +178,7 @@ class TypedVectorOracle:
     def _closed(self, kind: Typed, alternatives: list[Any]) -> list[Any]:
         if not isinstance(kind, DataType):
             return alternatives
-        return list(Rounding(kind, self.latitudes).closed([np.asarray(one) for one in alternatives]))
+        return list(Rounding(kind, self.latitudes).closed([np.asarray(alternative) for alternative in alternatives]))
 
     def _evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
         match expression:
@@ -194,10 +200,10 @@ class TypedVectorOracle:
                 return self._applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
         raise AssertionError(f"a choice is left in {expression}")
 
-    def _selected(self, condition: _Value, one: _Value, other: _Value) -> _Value:
-        chosen = self._alike([one, other])
-        choices = itertools.product(condition.alternatives, *(one.alternatives for one in chosen))
-        opened = _anywhere(np.where(held, *(one.opened for one in chosen)) for held in condition.alternatives)
+    def _selected(self, condition: _Value, first: _Value, other: _Value) -> _Value:
+        chosen = self._alike([first, other])
+        choices = itertools.product(condition.alternatives, *(branch.alternatives for branch in chosen))
+        opened = _anywhere(np.where(held, *(branch.opened for branch in chosen)) for held in condition.alternatives)
         return _Value(chosen[0].kind, distinct(np.where(*choice) for choice in choices), opened)
 
     # types -------------------------------------------------------------------------------------------
@@ -210,17 +216,19 @@ class TypedVectorOracle:
         if value.kind == kind:
             return value
         if value.kind == "constant":
-            constants = [np.asarray(one, _DOUBLE) for one in value.alternatives]
+            constants = [np.asarray(alternative, _DOUBLE) for alternative in value.alternatives]
             if kind == "real":
                 return _Value(kind, constants, value.opened)
             assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
             if kind.is_floating:
-                return _Value(kind, self._closed(kind, [one.astype(kind.numpy) for one in constants]), value.opened)
-            opened = _anywhere([value.opened, *(~np.isfinite(one) for one in constants)])
-            return _Value(kind, [_wrapped(one, kind) for one in constants], opened)
+                return _Value(
+                    kind, self._closed(kind, [constant.astype(kind.numpy) for constant in constants]), value.opened
+                )
+            opened = _anywhere([value.opened, *(~np.isfinite(constant) for constant in constants)])
+            return _Value(kind, [_wrapped(constant, kind) for constant in constants], opened)
         assert isinstance(value.kind, DataType) and kind == "real"  # noqa: PT018, S101 - lint has checked types
         opened = value.opened if 8 * value.kind.itemsize <= _EXACT_BITS else self._of_wide(value.kind)
-        return _Value(kind, [one.astype(_DOUBLE) for one in value.alternatives], opened)
+        return _Value(kind, [alternative.astype(_DOUBLE) for alternative in value.alternatives], opened)
 
     def _of_wide(self, kind: DataType) -> Mask:
         """Any value: FLOAT64 does not hold the type's values exactly, and no level lists them here."""
@@ -233,15 +241,21 @@ class TypedVectorOracle:
             return value
         integers = isinstance(value.kind, DataType) and not value.kind.is_floating and not target.is_floating
         if value.kind == "truth" or integers:
-            return _Value(target, [one.astype(target.numpy) for one in value.alternatives], value.opened)
+            return _Value(
+                target, [alternative.astype(target.numpy) for alternative in value.alternatives], value.opened
+            )
         exact = self._as(value, "real")
         if target.is_floating:
             rounding = Rounding(target, self.latitudes)
-            found: list[Any] = []
-            for one in exact.alternatives:
-                found += rounding.to_float32(one) if target is DataType.FLOAT32 else [one.astype(target.numpy)]
-            return _Value(target, self._closed(target, found), exact.opened)
-        whole, outside = zip(*(_to_integer(one, target) for one in exact.alternatives), strict=True)
+            alternatives: list[Any] = []
+            for alternative in exact.alternatives:
+                alternatives += (
+                    rounding.to_float32(alternative)
+                    if target is DataType.FLOAT32
+                    else [alternative.astype(target.numpy)]
+                )
+            return _Value(target, self._closed(target, alternatives), exact.opened)
+        whole, outside = zip(*(_to_integer(alternative, target) for alternative in exact.alternatives), strict=True)
         beyond = outside if "integer-cast-range" in self.latitudes else ()
         return _Value(target, list(whole), _anywhere([exact.opened, *beyond]))
 
@@ -250,7 +264,7 @@ class TypedVectorOracle:
     def _applied(self, function: Function, values: list[_Value]) -> _Value:
         if function.domain == "truth":
             assert function.arrays.truth is not None  # noqa: S101 - the table of functions says so
-            return _Value("truth", _truths(function.arrays.truth(*one) for one in _combined(values)))
+            return _Value("truth", _truths(function.arrays.truth(*arguments) for arguments in _combined(values)))
         kind = met(function, [value.kind for value in values])
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
             return _Value(kind, [np.zeros((), kind.numpy)], _EVERYWHERE)  # unlisted: nothing says what is right
@@ -258,14 +272,14 @@ class TypedVectorOracle:
             kind = DataType.FLOAT64
         alike = [self._as(value, kind) for value in values]
         opened = _anywhere(value.opened for value in alike)
-        found: list[Any] = []
+        alternatives: list[Any] = []
         for operands in _combined(alike):
             results, undefined = self._of_arrays(function, kind, operands)
-            found += results
+            alternatives += results
             opened = opened | undefined
         if function.gives == "truth":
-            return _Value("truth", _truths([*found, found[0] ^ opened]))
-        return _Value(kind, self._closed(kind, found), opened)
+            return _Value("truth", _truths([*alternatives, alternatives[0] ^ opened]))
+        return _Value(kind, self._closed(kind, alternatives), opened)
 
     def _of_arrays(self, function: Function, kind: Typed, operands: tuple[Array, ...]) -> tuple[list[Any], Mask]:
         """The results, and where nothing says what is right."""
@@ -300,39 +314,39 @@ class TypedVectorOracle:
 
     def _compared(self, function: Function, kind: DataType, operands: tuple[Array, ...]) -> list[Any]:
         compared: Any = function.arrays.compared
-        found = [np.asarray(compared(*operands))]
+        alternatives = [np.asarray(compared(*operands))]
         if len(operands) > 1 and kind.is_floating and "nan-comparison" in self.latitudes:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])
-            found.append(found[0] ^ unordered)
-        return found
+            alternatives.append(alternatives[0] ^ unordered)
+        return alternatives
 
 
 def _replaced(array: Any, length: tuple[int, ...], places: NDArray[np.intp], values: Any) -> Any:
     """The array, or one number for all elements, with other values at some places."""
-    found = np.array(np.broadcast_to(array, length))
-    found[places] = values
-    return found
+    replacement = np.array(np.broadcast_to(array, length))
+    replacement[places] = values
+    return replacement
 
 
 def _anywhere(masks: Iterable[Mask]) -> Mask:
     """Where one of the masks says so."""
-    found = _NOWHERE
+    union = _NOWHERE
     for mask in masks:
-        found = found | mask
-    return found
+        union = union | mask
+    return union
 
 
-def _wrapped(one: Any, kind: DataType) -> Any:
+def _wrapped(constant: Any, kind: DataType) -> Any:
     """A constant as an integer: truncated, modulo 2^bits; of what is no number 0."""
-    magnitude = np.fmod(np.trunc(np.where(np.isfinite(one), np.abs(one), 0.0)), _WIDEST).astype(np.uint64)
-    whole = np.where(one < 0, np.negative(magnitude), magnitude)  # 2^64 - 3 is no FLOAT64: subtracted in integers
+    magnitude = np.fmod(np.trunc(np.where(np.isfinite(constant), np.abs(constant), 0.0)), _WIDEST).astype(np.uint64)
+    whole = np.where(constant < 0, np.negative(magnitude), magnitude)  # 2^64 - 3 is no FLOAT64: subtracted in integers
     return whole.astype(kind.bits_dtype).view(kind.numpy)
 
 
-def _to_integer(one: Any, target: DataType) -> tuple[Any, Mask]:
+def _to_integer(number: Any, target: DataType) -> tuple[Any, Mask]:
     """A number truncated, or the nearest limit of the type, of NaN 0; and where the type does not hold it."""
     limits = np.iinfo(target.numpy)
-    whole = np.trunc(one)
+    whole = np.trunc(number)
     outside = ~((whole >= float(limits.min)) & (whole < float(limits.max + 1)))  # 2^63 and 2^64 are FLOAT64
     inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
     greatest = inside >= float(limits.max)  # that of INT64 is no FLOAT64

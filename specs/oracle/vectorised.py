@@ -108,9 +108,9 @@ class VectorOracle:
             return [np.asarray(self.casts[name], self.data_type.numpy)]
         value = self.operator.attributes[name]
         if isinstance(value, ScalarUnion):
-            given = np.asarray(value.value)
-            zeroed = np.isnan(given) and "nan-bound-zero" in self.latitudes
-            return self.rounding.closed([given, *([np.zeros_like(given)] if zeroed else [])])
+            bound = np.asarray(value.value)
+            zeroed = np.isnan(bound) and "nan-bound-zero" in self.latitudes
+            return self.rounding.closed([bound, *([np.zeros_like(bound)] if zeroed else [])])
         assert isinstance(value, np.float32), f"{name} is a FLOAT"  # noqa: S101  # OperatorDesc makes it one
         attribute = self.law.table.attribute(name)
         undocumented = attribute is not None and attribute.cast == "undocumented"
@@ -127,14 +127,14 @@ class VectorOracle:
             return self.rounding.closed([np.asarray(value, own)])
         with np.errstate(over="ignore"):
             nearest = np.asarray(np.float16(value))
-            found = [to_float16_toward_zero(np.asarray(value)) if toward_zero else nearest]
+            alternatives = [to_float16_toward_zero(np.asarray(value)) if toward_zero else nearest]
             if np.isfinite(value) and abs(float(value)) >= _FLOAT16_OVERFLOW:
                 if loose or "float16-overflow" in self.latitudes:
-                    found = [nearest, np.asarray(np.copysign(np.finfo(np.float16).max, nearest))]
+                    alternatives = [nearest, np.asarray(np.copysign(np.finfo(np.float16).max, nearest))]
             elif np.isfinite(value) and loose and float(nearest) != float(value):
                 away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
-                found = [nearest, np.asarray(np.nextafter(nearest, away))]
-        return self.rounding.closed(found)
+                alternatives = [nearest, np.asarray(np.nextafter(nearest, away))]
+        return self.rounding.closed(alternatives)
 
     def _cast_to_integer(self, name: str, value: np.float32, loose: bool, *, nearest: bool) -> Alternatives:
         limits, own = np.iinfo(self.data_type.numpy), self.data_type.numpy
@@ -157,10 +157,10 @@ class VectorOracle:
         """
         if x.ndim != 1 or x.size <= _BLOCK:
             return self._expected(x)
-        found = np.empty_like(x)
+        outputs = np.empty_like(x)
         for start in range(0, x.size, _BLOCK):
-            found[start : start + _BLOCK] = self._expected(x[start : start + _BLOCK])
-        return found
+            outputs[start : start + _BLOCK] = self._expected(x[start : start + _BLOCK])
+        return outputs
 
     def _expected(self, x: Array) -> Array:
         scale_bias = self.scale_bias
@@ -178,11 +178,11 @@ class VectorOracle:
         """All that is acceptable for each element of ``x`` (1-D, of the input's type)."""
         with np.errstate(all="ignore"):
             inputs, any_value = self._inputs(x)
-            found = self._evaluate(inputs)
-            found += self._stored_from_beyond(x, found[0]) + self._narrowed_last(x)
+            values = self._evaluate(inputs)
+            values += self._stored_from_beyond(x, values[0]) + self._narrowed_last(x)
             if self.data_type.is_floating and "nan-input" in self.latitudes:
-                found = self._with_nan_latitude(found, inputs)
-        alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
+                values = self._with_nan_latitude(values, inputs)
+        alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in values)
         payloads = None if self.any_payload else x
         return Acceptance(self.data_type, alternatives, any_value, self.signed_zeros, payloads)
 
@@ -198,22 +198,22 @@ class VectorOracle:
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
             first, inverse = distinct_pairs(x[piece], output[piece])
-            once = piece[first]
-            admitted = self.acceptance(x[once]).admits(output[once])
+            indices = piece[first]
+            admitted = self.acceptance(x[indices]).admits(output[indices])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
 
     def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
         """Where the output is another than the expected one, or is a NaN whose payload has to be looked at."""
-        found = []
+        indices = []
         for start in range(0, max(output.size, 1), _BLOCK):
             piece = output[start : start + _BLOCK]
             same = equal(piece, expected[start : start + _BLOCK], self.data_type, strict=self.signed_zeros)
             if not self.any_payload:
                 same &= ~np.isnan(piece)
             if not same.all():
-                found.append(np.flatnonzero(~same) + start)
-        return np.concatenate(found) if found else np.zeros(0, np.intp)
+                indices.append(np.flatnonzero(~same) + start)
+        return np.concatenate(indices) if indices else np.zeros(0, np.intp)
 
     def _stored_from_beyond(self, x: Array, base: Array) -> Alternatives:
         """Integers that ScaleBias takes out of the type, where min and max give them again, as they are stored."""
@@ -230,26 +230,28 @@ class VectorOracle:
         if not (upward or downward):
             return []
         nowhere = np.zeros(x.shape, bool)
-        found = []
+        alternatives = []
         for stored, above, below in vector_integer_scale_bias.beyond(x, self._operation, scale_bias):
             kept = (above if upward else nowhere) | (below if downward else nowhere)
-            found.append(np.where(kept, stored, base))
-        return distinct(found)
+            alternatives.append(np.where(kept, stored, base))
+        return distinct(alternatives)
 
     def _narrowed_last(self, x: Array) -> Alternatives:
         """Results of a formula that FLOAT32 or FLOAT64 computes of the scaled input, converted at the end."""
         if self.scale_bias is None or not vector_scale_bias.may_stay_wide(self.rounding) or selects(self.expression):
             return []
         operands = vector_scale_bias.Operands.of(self._operation, self.scale_bias)
-        found: Alternatives = []
+        alternatives: Alternatives = []
         for data_type, inputs in vector_scale_bias.wide(x, operands, self.rounding).items():
             wider = copy.copy(self)
             wider.data_type, wider.rounding = data_type, Rounding(data_type, self.latitudes)
             wider.attributes = {
                 name: [value.astype(data_type.numpy) for value in values] for name, values in self.attributes.items()
             }
-            found += [one for wide in wider._value(self.expression, inputs) for one in self._narrowed(wide)]
-        return self.rounding.closed(distinct(found))
+            alternatives += [
+                alternative for wide in wider._value(self.expression, inputs) for alternative in self._narrowed(wide)
+            ]
+        return self.rounding.closed(distinct(alternatives))
 
     def _narrowed(self, wide: Array) -> Alternatives:
         """A wider type's numbers as they are stored."""
@@ -275,18 +277,18 @@ class VectorOracle:
 
         return number in values(self.expression)
 
-    def _with_nan_latitude(self, found: Alternatives, inputs: Alternatives) -> Alternatives:
+    def _with_nan_latitude(self, alternatives: Alternatives, inputs: Alternatives) -> Alternatives:
         """Rule 6: where the input is a NaN, any NaN and the values of the bounds are acceptable."""
         attributes = [value for values in self.attributes.values() for value in values]
-        base = found[0]
+        base = alternatives[0]
         nan_input = np.zeros(base.shape, bool)
         for array in inputs:
             nan_input = nan_input | np.isnan(array)
         if not nan_input.any():
-            return found
+            return alternatives
         extra = [np.where(nan_input, value, base) for value in [np.asarray(np.nan, base.dtype), *attributes]]
-        shape = np.broadcast_shapes(*(array.shape for array in [*found, *extra]))
-        return distinct(np.array(np.broadcast_to(array, shape)) for array in [*found, *extra])
+        shape = np.broadcast_shapes(*(array.shape for array in [*alternatives, *extra]))
+        return distinct(np.array(np.broadcast_to(array, shape)) for array in [*alternatives, *extra])
 
     # Rule 4 ------------------------------------------------------------------------------------------
 

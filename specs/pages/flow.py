@@ -39,7 +39,7 @@ class Flow:
 
     def matching(self, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
         """The lines on which a match of ``pattern`` begins, with their numbers."""
-        numbers = dict.fromkeys(self.line(found.start()) for found in pattern.finditer(self.text))
+        numbers = dict.fromkeys(self.line(match.start()) for match in pattern.finditer(self.text))
         return [(number, self.lines[number - 1]) for number in numbers]
 
     def occurrences(self, words: str) -> Iterator[int]:

@@ -22,13 +22,13 @@ _TOKEN = re.compile(
 
 def read_formulas(flow: Flow) -> Iterator[PageFormula]:
     """The formulas of a page, in order, each read only when it is asked for."""
-    for found in _FUNCTION.finditer(flow.text):
-        end = _expression_end(flow, found.end())
-        if found[1] != "g" and flow.begins_line(found.start()):
-            end = min(flow.end_of_line(max(found.end(), end) - 1), found.end() + _LONGEST)
-        right = flow.text[found.end() : end].strip().rstrip(".,;:。").rstrip()
-        left = f"{found[1]}({', '.join(normal(name) for name in found[2].split(','))})"
-        yield PageFormula(flow.line(found.start()), found[1], left, right)
+    for match in _FUNCTION.finditer(flow.text):
+        end = _expression_end(flow, match.end())
+        if match[1] != "g" and flow.begins_line(match.start()):
+            end = min(flow.end_of_line(max(match.end(), end) - 1), match.end() + _LONGEST)
+        right = flow.text[match.end() : end].strip().rstrip(".,;:。").rstrip()
+        left = f"{match[1]}({', '.join(normal(name) for name in match[2].split(','))})"
+        yield PageFormula(flow.line(match.start()), match[1], left, right)
 
 
 def _expression_end(flow: Flow, start: int) -> int:

@@ -100,9 +100,9 @@ def read_levels(lines: Sequence[str], unread: list[Unread]) -> tuple[tuple[PageL
             support.append(PageSupport(last.line, last.level, last.heading, titles, tuple(rows)))
 
     for number, line in enumerate(lines, 1):
-        if found := _LEVEL.search(line):
-            level = found[1].replace("_", ".")
-            if _is_heading(lines, number, found):
+        if match := _LEVEL.search(line):
+            level = match[1].replace("_", ".")
+            if _is_heading(lines, number, match):
                 close()
                 rows, titles = [], ""
                 support.append(PageSupport(number, level, normal(_LEVEL.sub("", line)).strip("#* "), "", ()))
@@ -145,10 +145,10 @@ def _read_row(number: int, line: str) -> PageRow | None:
             return None
         tensor, kind, ranks, types = cells
     else:
-        found = _PLAIN_ROW.fullmatch(line)
-        if found is None or not TENSOR.fullmatch(found["tensor"]):
+        match = _PLAIN_ROW.fullmatch(line)
+        if match is None or not TENSOR.fullmatch(match["tensor"]):
             return None
-        tensor, kind, ranks, types = found.group("tensor", "kind", "ranks", "types")
+        tensor, kind, ranks, types = match.group("tensor", "kind", "ranks", "types")
     names = tuple(name.strip() for name in re.split(r"[,、，]", types))
     numbers = _RANK_CELL.fullmatch(ranks)
     if numbers is None or not all(name.isascii() and name.isidentifier() for name in names):

@@ -184,8 +184,8 @@ class Page:
     @property
     def introduced(self) -> str | None:
         """The level at which the operator was introduced."""
-        said = sorted(self.levels, key=lambda level: not level.introduced)
-        return said[0].level if said else None
+        levels = sorted(self.levels, key=lambda level: not level.introduced)
+        return levels[0].level if levels else None
 
     @cached_property
     def flow(self) -> Flow:

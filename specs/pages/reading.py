@@ -122,13 +122,13 @@ def _guess_locale(text: str) -> Locale:
 
 def _read_title(lines: Sequence[str]) -> PageName | None:
     for number, line in enumerate(lines, 1):
-        if found := _TITLE.match(line):
-            return PageName(number, found[1])
+        if match := _TITLE.match(line):
+            return PageName(number, match[1])
     return None
 
 
 def _read_header(lines: Sequence[str]) -> str | None:
-    headers = [found[0] for line in lines if ".h" in line for found in HEADER.finditer(line)]
+    headers = [match[0] for line in lines if ".h" in line for match in HEADER.finditer(line)]
     return headers[-1] if headers else None
 
 
@@ -137,19 +137,19 @@ def _read_struct(
 ) -> tuple[PageName | None, tuple[PageField, ...]]:
     fields: list[PageField] = []
     named: PageName | None = None
-    found = _STRUCT.search(flow.text)
-    end = flow.text.find("}", found.end()) if found else -1
-    if found:
-        line = flow.line(found.start())
-        named = PageName(line, found["name"].removeprefix("DML_").removesuffix("_OPERATOR_DESC"))
+    match = _STRUCT.search(flow.text)
+    end = flow.text.find("}", match.end()) if match else -1
+    if match:
+        line = flow.line(match.start())
+        named = PageName(line, match["name"].removeprefix("DML_").removesuffix("_OPERATOR_DESC"))
         if end < 0:
             unread.append(Unread(line, "struct", "a struct without its closing brace", "a closed struct"))
-    if found and end >= 0:
-        for statement in re.finditer(r"[^;]+;?", flow.text[found.end() : end]):
+    if match and end >= 0:
+        for statement in re.finditer(r"[^;]+;?", flow.text[match.end() : end]):
             text = statement[0].strip()
             if not text:
                 continue
-            line = flow.line(found.end() + statement.start() + len(statement[0]) - len(statement[0].lstrip()))
+            line = flow.line(match.end() + statement.start() + len(statement[0]) - len(statement[0].lstrip()))
             field = _FIELD.fullmatch(text.removesuffix(";").rstrip()) if text.endswith(";") else None
             if field:
                 fields.append(PageField(line, c_type(field["type"]), field["name"]))
@@ -159,7 +159,7 @@ def _read_struct(
         for number, text in enumerate(lines, 1):
             if text.endswith(";") and (field := _FIELD.fullmatch(text.removesuffix(";").rstrip())):
                 fields.append(PageField(number, c_type(field["type"]), field["name"]))
-            elif not found and text.endswith(("{", "};")):
+            elif not match and text.endswith(("{", "};")):
                 unread.append(Unread(number, "struct", repr(text), "`struct DML_..._OPERATOR_DESC {`"))
     return named, tuple(fields)
 
@@ -169,10 +169,10 @@ def _read_members(lines: Sequence[str], unread: list[Unread]) -> Iterator[PageMe
     labels: set[str] = set()
     labelled = re.compile("[:：]")
     for number, line in enumerate(lines, 1):
-        if labelled.search(line) and (found := _MEMBER.fullmatch(line)):
-            labels.add(found["label"])
+        if labelled.search(line) and (match := _MEMBER.fullmatch(line)):
+            labels.add(match["label"])
             heading = before if re.fullmatch(IDENTIFIER, before) else None
-            yield PageMember(number, heading, c_type(found["type"]), "_Maybenull_" in found["notes"])
+            yield PageMember(number, heading, c_type(match["type"]), "_Maybenull_" in match["notes"])
         before = line or before
     for number, line in enumerate(lines, 1):
         if labelled.split(line, maxsplit=1)[0] in labels and not _MEMBER.fullmatch(line):

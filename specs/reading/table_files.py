@@ -28,7 +28,7 @@ class TableFile:
 def builtin_files() -> list[TableFile]:
     """The tables of this package, by folder and name."""
     root = resources.files("dmlcts.specs")
-    found = []
+    files = []
     for folder in FOLDERS:
         try:
             entries = sorted((root / folder).iterdir(), key=lambda entry: entry.name)
@@ -37,8 +37,8 @@ def builtin_files() -> list[TableFile]:
         for entry in entries:
             if entry.name.endswith(".yaml"):
                 name = f"{folder}/{entry.name}"
-                found.append(TableFile(f"specs/{name}", name, _read(entry, name, "reinstall dmlcts")))
-    return found
+                files.append(TableFile(f"specs/{name}", name, _read(entry, name, "reinstall dmlcts")))
+    return files
 
 
 def extra_files(extra: Iterable[Path]) -> list[TableFile]:
@@ -48,29 +48,29 @@ def extra_files(extra: Iterable[Path]) -> list[TableFile]:
         UsageError: one does not exist, holds no table, or cannot be read.
     """
     paths: dict[Path, Path] = {}
-    for given in map(Path, extra):
-        for path in _yaml_files(given):
+    for location in map(Path, extra):
+        for path in _yaml_files(location):
             paths.setdefault(path.resolve(), path)  # a file that is named twice is read once
-    found: list[TableFile] = []
+    table_files: list[TableFile] = []
     for path in paths.values():
-        namesakes = sum(file.digest_name.partition("#")[0] == path.name for file in found)
+        namesakes = sum(file.digest_name.partition("#")[0] == path.name for file in table_files)
         digest_name = f"{path.name}#{namesakes + 1}" if namesakes else path.name
-        found.append(TableFile(str(path), digest_name, _read(path, str(path), "make it readable")))
-    return found
+        table_files.append(TableFile(str(path), digest_name, _read(path, str(path), "make it readable")))
+    return table_files
 
 
-def _yaml_files(given: Path) -> list[Path]:
+def _yaml_files(path: Path) -> list[Path]:
     try:
-        if given.is_file():
-            return [given]
-        found = sorted(given.glob("*.yaml")) if given.is_dir() else None
+        if path.is_file():
+            return [path]
+        paths = sorted(path.glob("*.yaml")) if path.is_dir() else None
     except (OSError, ValueError) as error:
-        raise _unreadable(str(given), error, "give a folder of *.yaml tables, or one such file") from None
-    if found is None:
-        raise UsageError(f"there is no table file or folder {str(given)!r}", "give one that exists")
-    if not found:
-        raise UsageError(f"the folder {str(given)!r} holds no *.yaml file", "give a folder of tables")
-    return found
+        raise _unreadable(str(path), error, "give a folder of *.yaml tables, or one such file") from None
+    if paths is None:
+        raise UsageError(f"there is no table file or folder {str(path)!r}", "give one that exists")
+    if not paths:
+        raise UsageError(f"the folder {str(path)!r} holds no *.yaml file", "give a folder of tables")
+    return paths
 
 
 def _read(file: Traversable, name: str, mend: str) -> bytes:

@@ -106,10 +106,10 @@ def _refuse_look_alikes(text: str) -> None:
 
 
 def _refuse_numbers(text: str, quoted: str) -> None:
-    found = _INFINITY.fullmatch(text)
-    if found:
+    match = _INFINITY.fullmatch(text)
+    if match:
         raise Refused(
-            f"YAML reads {text} as a text", f"write {found[1].replace('+', '')}.inf, or {quoted} for the text"
+            f"YAML reads {text} as a text", f"write {match[1].replace('+', '')}.inf, or {quoted} for the text"
         )
     if _NOT_A_NUMBER.fullmatch(text):
         raise Refused(f"YAML reads {text} as a text", f"write .nan, or {quoted} for the text")
@@ -119,25 +119,25 @@ def _refuse_numbers(text: str, quoted: str) -> None:
     if _SEXAGESIMAL.fullmatch(text):
         cause = f"YAML 1.1 may read {cut(text)} as a number to base 60"
         raise Refused(cause, f"write the number it stands for, or {quoted} for the text")
-    found = _OTHER_BASE.fullmatch(text)
-    if found:
+    match = _OTHER_BASE.fullmatch(text)
+    if match:
         cause = f"YAML versions differ on {cut(text)}"
         raise Refused(cause, f"write {cut(hex(int(text.lower(), 0)))} in hexadecimal, or {quoted} for the text")
-    found = _EXPONENT.fullmatch(text)
-    if found and (found[2] or len(found[3] or "") > 1):
-        sign, digits, fraction, exponent_sign, exponent = found.groups()
+    match = _EXPONENT.fullmatch(text)
+    if match and (match[2] or len(match[3] or "") > 1):
+        sign, digits, fraction, exponent_sign, exponent = match.groups()
         tail = fraction if fraction and len(fraction) > 1 else ".0"
         mended = f"{sign}{digits.lstrip('0') or '0'}{tail}e{exponent_sign or '+'}{exponent}"
         cause = f"YAML 1.1 reads {cut(text)} as a text, YAML 1.2 as a number"
         raise Refused(cause, f"write {cut(mended)}, or {quoted} for the text")
-    found = _LEADING_ZERO.fullmatch(text)
-    if found:
+    match = _LEADING_ZERO.fullmatch(text)
+    if match:
         cause = f"YAML versions differ on {cut(text)}: a leading zero may mean octal"
-        raise Refused(cause, f"write {cut(found[1] + found[2])}, or {quoted} for the text")
-    found = _SIGNED_DOT.fullmatch(text)
-    if found:
+        raise Refused(cause, f"write {cut(match[1] + match[2])}, or {quoted} for the text")
+    match = _SIGNED_DOT.fullmatch(text)
+    if match:
         cause = f"YAML 1.1 reads {cut(text)} as a text, YAML 1.2 as a number"
-        raise Refused(cause, f"write {cut(found[1] + '0' + found[2])}, or {quoted} for the text")
+        raise Refused(cause, f"write {cut(match[1] + '0' + match[2])}, or {quoted} for the text")
 
 
 def cut(text: str) -> str:

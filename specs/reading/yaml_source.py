@@ -165,15 +165,15 @@ def _events(text: str) -> Iterator[Any]:
     From 0.2.6 on, libyaml refuses what is nested 1,000 levels deep, and says so before it has told of the outer
     levels, for its scanner reads ahead. PyYAML's own scanner has no such limit, so it goes on from there.
     """
-    told = 0
+    event_count = 0
     try:
         for event in yaml.parse(text, Loader=_LOADER):
-            told += 1
+            event_count += 1
             yield event
     except yaml.MarkedYAMLError as error:
         if "nesting depth" not in (error.problem or ""):
             raise
-        yield from itertools.islice(yaml.parse(text, Loader=yaml.SafeLoader), told, None)
+        yield from itertools.islice(yaml.parse(text, Loader=yaml.SafeLoader), event_count, None)
 
 
 class _Reader:
@@ -339,12 +339,12 @@ class _Reader:
         """Refuse tabs between the scalars: libyaml takes some that other readers refuse."""
         starts = [start for start, _ in self.spans]
         comment_end = -1
-        for found in re.finditer(r"\t|(?<!\S)#[^\n]*", self.text):
-            before = bisect.bisect_right(starts, found.start()) - 1
-            if found.start() < comment_end or (before >= 0 and found.start() < self.spans[before][1]):
+        for match in re.finditer(r"\t|(?<!\S)#[^\n]*", self.text):
+            before = bisect.bisect_right(starts, match.start()) - 1
+            if match.start() < comment_end or (before >= 0 and match.start() < self.spans[before][1]):
                 continue
-            if found[0] != "\t":
-                comment_end = found.end()
+            if match[0] != "\t":
+                comment_end = match.end()
                 continue
-            position = _position_in(self.text, found.start())
+            position = _position_in(self.text, match.start())
             self.fault(position, "a tab stands where YAML allows only spaces", "indent with spaces")

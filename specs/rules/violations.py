@@ -47,10 +47,10 @@ def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> boo
         and first.element_count <= limits["elements_max"]
     ):
         return False
-    for one in tensors:
-        if one.sizes != sizes or one.data_type is not data_type:
+    for tensor in tensors:
+        if tensor.sizes != sizes or tensor.data_type is not data_type:
             return False
-        if one.total_size_in_bytes < one.minimum_size_in_bytes:
+        if tensor.total_size_in_bytes < tensor.minimum_size_in_bytes:
             return False
     return True
 
@@ -64,19 +64,19 @@ def _tensor_violations(name: str, tensor: TensorDesc, limits: Mapping[str, int])
         and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
     ):
         return ()
-    found = []
+    broken_rules = []
     if tensor.rank < limits["rank_min"]:
-        found.append(Violation("tensor.rank.minimum", f"{name} has no dimensions"))
+        broken_rules.append(Violation("tensor.rank.minimum", f"{name} has no dimensions"))
     if tensor.rank > limits["rank_max"]:
-        found.append(Violation("tensor.rank.maximum", f"{name} has {tensor.rank} dimensions"))
+        broken_rules.append(Violation("tensor.rank.maximum", f"{name} has {tensor.rank} dimensions"))
     if any(size < limits["size_min"] for size in tensor.sizes):
-        found.append(Violation("tensor.size.zero", f"{name} has sizes {list(tensor.sizes)}"))
+        broken_rules.append(Violation("tensor.size.zero", f"{name} has sizes {list(tensor.sizes)}"))
     if tensor.element_count > limits["elements_max"]:
-        found.append(Violation("tensor.elements.maximum", f"{name} has {tensor.element_count} elements"))
+        broken_rules.append(Violation("tensor.elements.maximum", f"{name} has {tensor.element_count} elements"))
     if tensor.total_size_in_bytes < tensor.minimum_size_in_bytes:
         needed = f"{tensor.total_size_in_bytes} bytes where sizes and strides need {tensor.minimum_size_in_bytes}"
-        found.append(Violation("tensor.total-size.minimum", f"{name} has {needed}"))
-    return found
+        broken_rules.append(Violation("tensor.total-size.minimum", f"{name} has {needed}"))
+    return broken_rules
 
 
 def _clause(table: OperatorTable, check: OwnCheck) -> str:
@@ -94,13 +94,13 @@ _COMPARED: Mapping[str, tuple[OwnCheck, Callable[[TensorDesc], Any], Callable[[A
 
 def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequence[Violation]:
     tensors = operator.tensors
-    types, sizes = [one.data_type for one in tensors.values()], [one.sizes for one in tensors.values()]
+    types, sizes = [tensor.data_type for tensor in tensors.values()], [tensor.sizes for tensor in tensors.values()]
     of_one_type, of_one_shape = (
         (types.count(types[0]) == len(types), sizes.count(sizes[0]) == len(sizes)) if types else (True, True)
     )
     if of_one_type and of_one_shape:
         return ()  # whatever the table compares
-    found = []
+    broken_rules = []
     for group in table.constraints:
         there = [name for name in group.tensors if name in tensors]
         if not there:
@@ -109,23 +109,24 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequ
             counting = group.counting and constraint == "DataType"
             if not counting and (of_one_type if constraint == "DataType" else of_one_shape):
                 continue  # those of like sizes are of like rank
-            check, read, said = _COMPARED[constraint]
-            given = [read(tensors[name]) for name in there]
+            check, read, formatter = _COMPARED[constraint]
+            readings = [read(tensors[name]) for name in there]
             if not counting:
-                place = next((number for number, one in enumerate(given) if one != given[0]), 0)
+                place = next((number for number, reading in enumerate(readings) if reading != readings[0]), 0)
                 if place:  # seldom
-                    text = f"{constraint} of {there[0]} is {said(given[0])}, of {there[place]} {said(given[place])}"
-                    found.append(Violation(_clause(table, check), text))
+                    first, other = formatter(readings[0]), formatter(readings[place])
+                    text = f"{constraint} of {there[0]} is {first}, of {there[place]} {other}"
+                    broken_rules.append(Violation(_clause(table, check), text))
                 continue
-            values = {name: said(one) for name, one in zip(there, given, strict=True)}
-            counted = [pair for one, pair in group.counting.items() if values.get(group.tensors[0]) == one]
+            values = {name: formatter(reading) for name, reading in zip(there, readings, strict=True)}
+            counted = [pair for type_name, pair in group.counting.items() if values.get(group.tensors[0]) == type_name]
             if counted:
                 values[group.tensors[0]] = counted[0]
             other = next((name for name in there if values[name] != values[there[0]]), None)
             if other is not None:
                 text = f"{constraint} of {there[0]} is {values[there[0]]}, of {other} {values[other]}"
-                found.append(Violation(_clause(table, "constraint.type-pair"), text))
-    return found
+                broken_rules.append(Violation(_clause(table, "constraint.type-pair"), text))
+    return broken_rules
 
 
 def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
@@ -139,28 +140,28 @@ def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list
 
 def _type_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
     """A DML_TENSOR_DATA_TYPE that is not the type of the tensor that it has to agree with."""
-    found = []
+    broken_rules = []
     for item in table.type_attributes:
         if item.same_as is None or item.same_as not in operator.tensors:
             continue
-        given, wanted = operator.attributes.get(item.name), operator.tensors[item.same_as].data_type.name
-        if given != wanted:
-            text = f"{item.name} is {given}, where {item.same_as} holds {wanted}"
-            found.append(Violation(_clause(table, "constraint.attribute-type"), text))
-    return found
+        actual, wanted = operator.attributes.get(item.name), operator.tensors[item.same_as].data_type.name
+        if actual != wanted:
+            text = f"{item.name} is {actual}, where {item.same_as} holds {wanted}"
+            broken_rules.append(Violation(_clause(table, "constraint.attribute-type"), text))
+    return broken_rules
 
 
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
     """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
     table, limits = tables.operator(operator.name), tables.limits
-    found: list[Violation] = []
+    broken_rules: list[Violation] = []
     if not _is_usual(operator.tensors.values(), limits):
         for name, tensor in operator.tensors.items():
-            found += _tensor_violations(name, tensor, limits)
-        found += _constraint_violations(operator, table)
+            broken_rules += _tensor_violations(name, tensor, limits)
+        broken_rules += _constraint_violations(operator, table)
     if table.type_attributes:
-        found += _type_violations(operator, table)
-    return tuple(found)
+        broken_rules += _type_violations(operator, table)
+    return tuple(broken_rules)
 
 
 def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
@@ -176,15 +177,15 @@ def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
 
 def _activation_violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> list[Violation]:
     """An activation that the list does not have, or that only a later level has."""
-    given, table = operator.activation, tables.operator(operator.name)
-    if given is None:
+    activation, table = operator.activation, tables.operator(operator.name)
+    if activation is None:
         return []
-    known = tables.activations.get(given.name)
+    known = tables.activations.get(activation.name)
     if known is None or fused_attribute(table) is None:
-        text = f"{given.name} is not among the activations that may be fused to {table.short_name}"
+        text = f"{activation.name} is not among the activations that may be fused to {table.short_name}"
         return [Violation(_clause(table, "activation.unlisted"), text)]
     if known.feature_level > level:
-        text = f"feature level {level} does not list {given.name}"
+        text = f"feature level {level} does not list {activation.name}"
         return [Violation(_clause(table, "activation.later-level"), text)]
     return []
 
@@ -214,23 +215,23 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         if broken:
             tables.last_wrong[level] = operator, broken
         return broken
-    found = [
+    broken_rules = [
         *unconditional_violations(operator, tables),
         *_unlisted(operator, table),
         *_enumerator_violations(operator, table),
         *_activation_violations(operator, level, tables),
     ]
     tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
-    if not found and not table.supports(tensors, level):
+    if not broken_rules and not table.supports(tensors, level):
         types = dict.fromkeys(data_type.name for data_type, _ in tensors.values())
         ranks = dict.fromkeys(str(rank) for _, rank in tensors.values())
         text = (
             f"feature level {level} does not list {table.short_name} on {' to '.join(types)} "
             f"with {' and '.join(ranks)} dimensions"
         )
-        found.append(Violation(_clause(table, "support.later-level"), text))
-    if not found:
+        broken_rules.append(Violation(_clause(table, "support.later-level"), text))
+    if not broken_rules:
         tables.note_right(kind)
         return ()
-    tables.last_wrong[level] = operator, tuple(found)
-    return tuple(found)
+    tables.last_wrong[level] = operator, tuple(broken_rules)
+    return tuple(broken_rules)

@@ -49,13 +49,13 @@ def of_pattern(bits: int, data_type: DataType) -> Value:
     return Value(data_type, IntegerRange.of(data_type).wrapped(bits))
 
 
-def of_attribute(given: Any, data_type: DataType) -> Value:
+def of_attribute(attribute: Any, data_type: DataType) -> Value:
     """An attribute in the tensors' type: integers truncated, floating-point numbers rounded to nearest.
 
     Returns:
         Its value; of content :class:`Undefined` where the integer type does not hold it.
     """
-    number = given.value if isinstance(given, ScalarUnion) else given
+    number = attribute.value if isinstance(attribute, ScalarUnion) else attribute
     if np.isnan(number):
         return Value(data_type, None if data_type.is_floating else Undefined)
     if data_type.is_floating:
@@ -92,10 +92,10 @@ def evaluate(
     def value(part: Expression) -> Value:
         match part:
             case Name(name):
-                found = values[name]
-                if found.content is Undefined:
+                named_value = values[name]
+                if named_value.content is Undefined:
                     raise Undefined
-                return found
+                return named_value
             case Number(number):
                 return of_number(number)
             case Limit(name, target):
@@ -127,8 +127,8 @@ def pattern(value: Value, data_type: DataType) -> int | None:
         Undefined: the type does not hold it.
     """
     if data_type.is_floating:
-        found = _as(value, data_type).content
-        return None if found is None else int(found)
+        bits = _as(value, data_type).content
+        return None if bits is None else int(bits)
     integers = IntegerRange.of(data_type)
     whole = _integer(value)
     if whole not in integers:
@@ -192,8 +192,8 @@ def _applied(name: str, values: list[Value]) -> Value:
     return Value("whole", _of_integers(name, operands))
 
 
-def _only(found: Iterable[Any]) -> Any:
-    members = set(found)
+def _only(values: Iterable[Any]) -> Any:
+    members = set(values)
     if len(members) != 1:
         raise Undefined
     return members.pop()
@@ -238,6 +238,6 @@ def _of_integers(name: str, operands: list[int]) -> int:
             return a.bit_count()
     meaning = FUNCTIONS[name].exact.integers
     assert meaning is not None  # noqa: S101 - kinds are checked when the table is read
-    found = meaning(IntegerRange(64, True), *operands)
-    assert found is not None, "what divides or shifts stands above"  # noqa: S101
-    return found
+    number = meaning(IntegerRange(64, True), *operands)
+    assert number is not None, "what divides or shifts stands above"  # noqa: S101
+    return number

@@ -37,13 +37,13 @@ class _Way:
     read: Callable[[Array], Array] | None = None
     written: Callable[[Array], Array] | None = None
 
-    def inputs(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
+    def inputs(self, values: Mapping[str, Array]) -> Mapping[str, Array]:
         """The inputs as they are read."""
-        return given if self.read is None else {name: self.read(array) for name, array in given.items()}
+        return values if self.read is None else {name: self.read(array) for name, array in values.items()}
 
-    def output(self, given: Array) -> Array:
+    def output(self, values: Array) -> Array:
         """A result as it is written."""
-        return given if self.written is None else self.written(given)
+        return values if self.written is None else self.written(values)
 
 
 def _flushed(values: Array) -> Array:
@@ -65,8 +65,8 @@ def _cleared(values: Array) -> Array:
 _PLAIN = _Way("")
 _WIDE = _Way(", in FLOAT32", wide=True)
 _FLUSHING = tuple(
-    _Way(f", {said} flushed", read=read, written=written)
-    for said, reads, writes in (
+    _Way(f", {text} flushed", read=read, written=written)
+    for text, reads, writes in (
         ("subnormal inputs", True, False),
         ("subnormal results", False, True),
         ("subnormals", True, True),
@@ -94,14 +94,17 @@ def explanation(point: SilentPoint, inputs: Mapping[str, Array], output: Array, 
     there = point.where(inputs)
     if not there.any():
         return NAMELESS
-    given, came = {name: array[there] for name, array in inputs.items()}, output[there]
+    point_inputs, point_outputs = {name: array[there] for name, array in inputs.items()}, output[there]
     known: dict[str, Mask] = {}
-    for looked in (_explained(point, given, came, real), _roughly(point, given, came, real)):
+    for looked in (
+        _explained(point, point_inputs, point_outputs, real),
+        _roughly(point, point_inputs, point_outputs, real),
+    ):
         for name, explained in looked:
             if explained.all():
                 return name
             known[name] = known[name] | explained if name in known else explained
-        several = _together(known, came.size)
+        several = _together(known, point_outputs.size)
         if several:
             return f"mixed: {' and '.join(several)}"
     return NAMELESS
@@ -111,7 +114,9 @@ def _together(known: Mapping[str, Mask], count: int) -> list[str]:
     """Some behaviours of which each element follows one, first those that explain the most; none where none do."""
     left, several = np.ones(count, bool), []
     while left.any():
-        name = max(known, key=lambda one: int((known[one] & left).sum()))  # the first of those that explain as many
+        name = max(
+            known, key=lambda behaviour: int((known[behaviour] & left).sum())
+        )  # the first of those that explain as many
         if not (known[name] & left).any():
             return []
         several.append(name)
@@ -152,8 +157,8 @@ def _roughly(
                 f"gives values up to 2^{int(np.ceil(np.log2(error.max())))} from the function's{way.said}",
                 (finite | _same(output, wanted)),
             )
-    for said, reached in (("gives NaN", np.isnan), ("gives an infinity", np.isinf), ("gives 0", np.logical_not)):
-        yield said, np.asarray(reached(output))
+    for text, reached in (("gives NaN", np.isnan), ("gives an infinity", np.isinf), ("gives 0", np.logical_not)):
+        yield text, np.asarray(reached(output))
 
 
 def _values(

@@ -55,9 +55,9 @@ def of_elements(array: Array, data_type: DataType) -> Values:
     return Values(data_type, np.ascontiguousarray(array).view(data_type.numpy), _NOWHERE)
 
 
-def of_attribute(given: Any, data_type: DataType) -> Values:
+def of_attribute(attribute: Any, data_type: DataType) -> Values:
     """An attribute in the tensors' type: integers truncated, floating-point numbers rounded to nearest."""
-    number = given.value if isinstance(given, ScalarUnion) else given
+    number = attribute.value if isinstance(attribute, ScalarUnion) else attribute
     if data_type.is_floating:
         with np.errstate(over="ignore"):
             return Values(data_type, np.asarray(number).astype(data_type.numpy), _NOWHERE)
@@ -98,9 +98,9 @@ def evaluate(
                 return _limit(name, types[target])
             case Outside(target, argument):
                 limits = np.iinfo(types[target].numpy)
-                given = _integers(value(argument))
-                beyond = (given.array < int(limits.min)) | (given.array > int(limits.max))
-                return Values("truth", np.asarray(beyond, bool), given.undefined)
+                integers = _integers(value(argument))
+                beyond = (integers.array < int(limits.min)) | (integers.array > int(limits.max))
+                return Values("truth", np.asarray(beyond, bool), integers.undefined)
             case Stored(how, target, argument):
                 return _stored(_integers(value(argument)), types[target], wrapping=how == "wrap")
             case Cast(target, argument):
@@ -166,16 +166,16 @@ def _integers(values: Values) -> Values:
 
 def _comparable(values: list[Values]) -> list[Any]:
     """Integers of different kinds in one type that holds them all: INT64, or else Python's own."""
-    if all(_fits(one) for one in values):
-        return [np.asarray(one.array).astype(np.int64) for one in values]
-    return [_integers(one).array for one in values]
+    if all(_fits(value) for value in values):
+        return [np.asarray(value.array).astype(np.int64) for value in values]
+    return [_integers(value).array for value in values]
 
 
 def _fits(values: Values) -> bool:
     """Whether INT64 holds integers, of a type or constant, as they are."""
     if values.kind == "constant":
-        given = np.asarray(values.array)
-        return bool(np.all((np.abs(given) < _SMALL) & (given == np.trunc(given))))
+        array = np.asarray(values.array)
+        return bool(np.all((np.abs(array) < _SMALL) & (array == np.trunc(array))))
     if values.kind == "whole":
         return values.bits is not None
     return isinstance(values.kind, DataType) and bool(np.can_cast(values.kind.numpy, np.int64))
@@ -209,17 +209,17 @@ def _cast(values: Values, target: DataType) -> Values:
     return _as(values, target) if target.is_floating else _stored(_integers(values), target, wrapping=True)
 
 
-def _selected(condition: Values, one: Values, other: Values) -> Values:
-    kind = joined([one.kind, other.kind], "a choice")
+def _selected(condition: Values, first: Values, other: Values) -> Values:
+    kind = joined([first.kind, other.kind], "a choice")
     if isinstance(kind, DataType) and kind.is_floating:
-        one, other = _as(one, kind), _as(other, kind)
-    elif kind not in ("constant", "truth") and one.kind != other.kind:
-        one, other = _integers(one), _integers(other)
+        first, other = _as(first, kind), _as(other, kind)
+    elif kind not in ("constant", "truth") and first.kind != other.kind:
+        first, other = _integers(first), _integers(other)
         kind = "whole"
     chosen = np.asarray(condition.array, bool)
-    undefined = condition.undefined | np.where(chosen, one.undefined, other.undefined)
-    bits = None if one.bits is None or other.bits is None else max(one.bits, other.bits)
-    return Values(kind, np.where(chosen, one.array, other.array), undefined, bits)
+    undefined = condition.undefined | np.where(chosen, first.undefined, other.undefined)
+    bits = None if first.bits is None or other.bits is None else max(first.bits, other.bits)
+    return Values(kind, np.where(chosen, first.array, other.array), undefined, bits)
 
 
 def _applied(name: str, values: list[Values]) -> Values:
@@ -252,29 +252,29 @@ def _applied(name: str, values: list[Values]) -> Values:
 
 
 def _of_constants(name: str, values: list[Values]) -> Values:
-    given = [value.array for value in values]
+    arrays = [value.array for value in values]
     undefined = _NOWHERE
     for value in values:
         undefined = undefined | value.undefined
     if name == "neg":
-        return Values("constant", -given[0], undefined)
+        return Values("constant", -arrays[0], undefined)
     if name == "divide":
-        zero = np.asarray(given[1] == 0)
-        return Values("constant", np.asarray(given[0] / np.where(zero, 1.0, given[1])), undefined | zero)
-    found = _of_integers(name, values, undefined)
-    return Values("constant", np.asarray(found.array).astype(np.float64), found.undefined)
+        zero = np.asarray(arrays[1] == 0)
+        return Values("constant", np.asarray(arrays[0] / np.where(zero, 1.0, arrays[1])), undefined | zero)
+    integers = _of_integers(name, values, undefined)
+    return Values("constant", np.asarray(integers.array).astype(np.float64), integers.undefined)
 
 
 def _of_integers(name: str, values: list[Values], undefined: Mask) -> Values:
-    given = [_integers(value) for value in values]
-    for value in given:
+    integers = [_integers(value) for value in values]
+    for value in integers:
         undefined = undefined | value.undefined
     meaning, defined, width = _MEANINGS[name]
-    widths = [value.bits for value in given if value.bits is not None]
-    bits = width(*widths) if width is not None and len(widths) == len(given) else None
+    widths = [value.bits for value in integers if value.bits is not None]
+    bits = width(*widths) if width is not None and len(widths) == len(integers) else None
     if bits is not None and bits > _MOST_BITS:
         bits = None
-    arrays = [value.array if bits is not None else value.array.astype(object) for value in given]
+    arrays = [value.array if bits is not None else value.array.astype(object) for value in integers]
     arrays = [np.where(undefined, 1, array) if undefined.any() else array for array in arrays]
     if defined is not None:
         there = np.asarray(defined(*arrays), bool)

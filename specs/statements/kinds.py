@@ -99,42 +99,42 @@ def _whole(argument: Expression, names: Names, how: str) -> None:
         raise FormulaError(f"{how} is about integers, and is given {kind.name}", "limit the clause by `data_types:`")
 
 
-def _cast(given: Kind, target: DataType) -> DataType:
-    floating = isinstance(given, DataType) and given.is_floating
-    if given != "truth" and given is not target and (floating or target.is_floating) and given != "constant":
-        said = given.name if isinstance(given, DataType) else "an integer"
-        raise FormulaError(f"a statement does not cast {said} to {target.name}", "compare numbers of one type")
+def _cast(kind: Kind, target: DataType) -> DataType:
+    floating = isinstance(kind, DataType) and kind.is_floating
+    if kind != "truth" and kind is not target and (floating or target.is_floating) and kind != "constant":
+        text = kind.name if isinstance(kind, DataType) else "an integer"
+        raise FormulaError(f"a statement does not cast {text} to {target.name}", "compare numbers of one type")
     return target
 
 
-def joined(given: list[Kind], what: str) -> Kind:
+def joined(operand_kinds: list[Kind], what: str) -> Kind:
     """The kind in which operands meet: integers of any types are exact ones, floating-point numbers of one type."""
-    kinds = [kind for kind in dict.fromkeys(given) if kind != "constant"]
+    kinds = [kind for kind in dict.fromkeys(operand_kinds) if kind != "constant"]
     if not kinds:
         return "constant"
     if len(kinds) == 1:
         return kinds[0]
     if any(isinstance(kind, DataType) and kind.is_floating for kind in kinds):
-        said = " and ".join(kind.name if isinstance(kind, DataType) else "an integer" for kind in kinds)
-        raise FormulaError(f"{what} is given {said}", "limit the clause by `data_types:`, or use numbers of one type")
+        text = " and ".join(kind.name if isinstance(kind, DataType) else "an integer" for kind in kinds)
+        raise FormulaError(f"{what} is given {text}", "limit the clause by `data_types:`, or use numbers of one type")
     return "whole"
 
 
-def _applied(name: str, given: list[Kind]) -> Kind:
+def _applied(name: str, kinds: list[Kind]) -> Kind:
     function = FUNCTIONS[name]
     if function.domain == "truth":
         return "truth"
-    kind = joined(given, name)
+    kind = joined(kinds, name)
     exact = function.exact
     there: object
     if isinstance(kind, DataType) and kind.is_floating:
-        there, said = exact.floating or exact.compared, kind.name
+        there, text = exact.floating or exact.compared, kind.name
         if function.arrays.error:
             there = None  # known to be within bounds, and not to a pattern
     else:
-        there, said = exact.integers or exact.ordered, "integers"
+        there, text = exact.integers or exact.ordered, "integers"
     if there is None:
-        raise FormulaError(f"{name} has no meaning on {said} in a statement", f"it is for {function.domain} types")
+        raise FormulaError(f"{name} has no meaning on {text} in a statement", f"it is for {function.domain} types")
     if function.gives == "truth":
         return "truth"
     return "whole" if kind != "constant" and not (isinstance(kind, DataType) and kind.is_floating) else kind

@@ -99,36 +99,38 @@ class Relation:
     def _resolved(self, node: Dispatch) -> Dispatched:
         """A dispatch with its types: those of its arguments, and for the output alone that of the description's."""
         other = self.by_name[node.operator]
-        found: dict[str, DataType] = {}
+        data_types: dict[str, DataType] = {}
         for member, argument in zip(other.inputs, node.arguments, strict=True):
             kind = kind_of(argument, self._names)
             if isinstance(kind, DataType):
                 actual = self._actual(kind, other)
-                if found.setdefault(other.tensors[member].type, actual) is not actual:
+                if data_types.setdefault(other.tensors[member].type, actual) is not actual:
                     raise FormulaError(f"{node.operator} is given tensors of several types", "cast or wrap one of them")
             elif kind != "constant":
                 raise FormulaError(f"{node.operator} is given a value of no type", "wrap it, as in wrap(T, a + b)")
         own = self.stated.operator.tensors[self.stated.table.output].data_type
         output = other.tensors[other.output].type
-        found.setdefault(output, own)
-        types = {member: found.get(row.type, own) for member, row in other.tensors.items() if not row.optional}
+        data_types.setdefault(output, own)
+        types = {member: data_types.get(row.type, own) for member, row in other.tensors.items() if not row.optional}
         if not other.supports({member: (data_type, _ANY_RANK) for member, data_type in types.items()}):
-            said = ", ".join(data_type.name for data_type in types.values())
-            raise FormulaError(f"{node.operator} is not there on {said}", "limit the clause by `data_types:`")
-        self._types[node] = read_as(found[output], other)
-        given = self.stated.operator.attributes
-        attributes = {item.name: given.get(item.name) for item in other.attributes}
+            type_names = ", ".join(data_type.name for data_type in types.values())
+            raise FormulaError(f"{node.operator} is not there on {type_names}", "limit the clause by `data_types:`")
+        self._types[node] = read_as(data_types[output], other)
+        attribute_values = self.stated.operator.attributes
+        attributes = {item.name: attribute_values.get(item.name) for item in other.attributes}
         return Dispatched(node, other, types, attributes)
 
     def _actual(self, kind: DataType, other: OperatorTable) -> DataType:
         """The tensors' type where the formula reads patterns: that of the variable which is read as ``kind``."""
         if self.stated.table.domain != "bits" or other.domain != "bits":
             return kind
-        return next((given for _, given in self.stated.signature.types if read_as(given, other) is kind), kind)
+        return next(
+            (data_type for _, data_type in self.stated.signature.types if read_as(data_type, other) is kind), kind
+        )
 
     def supported(self, level: FeatureLevel, rank: int) -> bool:
         """Whether a level obliges an implementation to take every operator of the relation at a rank."""
-        return all(one.supported(level, rank) for one in self.dispatched)
+        return all(call.supported(level, rank) for call in self.dispatched)
 
     def broken(self, inputs: Mapping[str, Array], dispatch: Dispatcher) -> Mask:
         """The elements for which the relation does not hold, though its condition does.
@@ -153,15 +155,17 @@ class Relation:
             return np.asarray(there, np.bool_)
         known = int(np.argmax(there))  # an element that stands for those of which nothing is said: 1 / 0 is not asked
         results: dict[Dispatch, in_arrays.Values] = {}
-        for one in self.dispatched:
-            given = {}
-            for member, argument in zip(one.table.inputs, one.node.arguments, strict=True):
-                kind = read_as(one.types[member], one.table)
-                given[member], _ = in_arrays.stored(in_arrays.evaluate(argument, values, types, results), kind, length)
-                stored = given[member].view(one.types[member].numpy)
-                given[member] = np.where(there, stored, stored[known])
-            output = dispatch(one, given)
-            results[one.node] = in_arrays.of_elements(output, self._types[one.node])
+        for call in self.dispatched:
+            tensors = {}
+            for member, argument in zip(call.table.inputs, call.node.arguments, strict=True):
+                kind = read_as(call.types[member], call.table)
+                tensors[member], _ = in_arrays.stored(
+                    in_arrays.evaluate(argument, values, types, results), kind, length
+                )
+                stored = tensors[member].view(call.types[member].numpy)
+                tensors[member] = np.where(there, stored, stored[known])
+            output = dispatch(call, tensors)
+            results[call.node] = in_arrays.of_elements(output, self._types[call.node])
         return there & ~in_arrays.held(in_arrays.evaluate(self.statement, values, types, results), length)
 
     def broken_by(self, elements: Mapping[str, int], outputs: Sequence[int]) -> bool:
@@ -174,8 +178,8 @@ class Relation:
         for name in self.stated.table.numbers:
             values[name] = exactly.of_attribute(self.stated.operator.attributes[name], next(iter(types.values())))
         results = {
-            one.node: exactly.of_pattern(bits, self._types[one.node])
-            for one, bits in zip(self.dispatched, outputs, strict=True)
+            call.node: exactly.of_pattern(bits, self._types[call.node])
+            for call, bits in zip(self.dispatched, outputs, strict=True)
         }
         try:
             if self.condition is not None and not exactly.evaluate(self.condition, values, types).content:
@@ -204,7 +208,7 @@ class Levels:
         key = clause.id, data_type
         if key not in self._found:
             levels = (self._of(table, clause, operator, data_type) for operator in descriptions(table))
-            self._found[key] = min((level for found in levels for level in found), default=None)
+            self._found[key] = min((level for group in levels for level in group), default=None)
         return self._found[key]
 
     def _of(

@@ -51,13 +51,13 @@ class _Point:
 
     def _inputs(self) -> dict[str, tuple[str, DataType | None, float]]:
         """The inputs by the formula's names: the member, and the type that it is read as, or what it is when absent."""
-        table, found = self.stated.table, {}
+        table, inputs = self.stated.table, {}
         for name, member in table.formula_names.items():
             row = table.tensors[member]
             there = member in self.stated.operator.tensors
             kind = read_as(self.stated.operator.tensors[member].data_type, table) if there else None
-            found[name] = (member, kind, row.absent or 0.0)
-        return found
+            inputs[name] = (member, kind, row.absent or 0.0)
+        return inputs
 
 
 class SilentPoint(_Point):

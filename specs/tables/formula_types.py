@@ -48,15 +48,15 @@ def type_of(expression: Expression, table: OperatorTable, signature: Signature) 
 def result_fault(expression: Expression, table: OperatorTable, signature: Signature) -> str | None:
     """Why the formula does not give the output's type on a signature; ``None`` where it does."""
     try:
-        found = type_of(expression, table, signature)
+        actual = type_of(expression, table, signature)
     except FormulaError as error:
         return f"{error.cause} (on {signature})"
     variable = table.tensors[table.output].type
     wanted = read_as(signature[variable], table)
-    if found in (wanted, "constant"):
+    if actual in (wanted, "constant"):
         return None
-    given = found.name if isinstance(found, DataType) else f"a {found} value"
-    return f"the formula gives {given} where the output is {wanted.name} (on {signature})"
+    description = actual.name if isinstance(actual, DataType) else f"a {actual} value"
+    return f"the formula gives {description} where the output is {wanted.name} (on {signature})"
 
 
 def misplaced_approximation(expression: Expression, approximate: Collection[str]) -> str | None:
@@ -69,7 +69,7 @@ def misplaced_approximation(expression: Expression, approximate: Collection[str]
     match expression:
         case Call("select", (Call(comparison, sides), one, other)) if comparison in _ORDERED:
             parts = (*sides, one, other)
-            return next((found for part in parts if (found := misplaced_approximation(part, approximate))), None)
+            return next((fault for part in parts if (fault := misplaced_approximation(part, approximate))), None)
         case Call(name, arguments):
             for argument in arguments:
                 inner = misplaced_approximation(argument, approximate)
@@ -113,10 +113,10 @@ def _of(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, 
             _of(condition, names, types)
             return joined([_of(one, names, types), _of(other, names, types)])
         case Call(name, arguments):
-            found = _applied(name, [_of(argument, names, types) for argument in arguments])
-            if found == "real" and name in _SUMS and any(_is_rounded(one, names, types) for one in arguments):
+            kind = _applied(name, [_of(argument, names, types) for argument in arguments])
+            if kind == "real" and name in _SUMS and any(_is_rounded(operand, names, types) for operand in arguments):
                 raise FormulaError(f"{name} is given a sum of numbers of different types", "cast that sum first")
-            return found
+            return kind
     raise AssertionError(f"no expression: {expression!r}")
 
 
@@ -126,7 +126,7 @@ def _is_rounded(expression: Expression, names: Mapping[str, Typed], types: Mappi
         return False
     if isinstance(expression, Call) and expression.function in _SUMS:
         return _holds_floating(expression, names, types)
-    return any(_is_rounded(one, names, types) for one in _parts(expression))
+    return any(_is_rounded(part, names, types) for part in _parts(expression))
 
 
 def _holds_floating(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, DataType]) -> bool:
@@ -134,7 +134,7 @@ def _holds_floating(expression: Expression, names: Mapping[str, Typed], types: M
     kind = _of(expression, names, types)
     if isinstance(kind, DataType):
         return kind.is_floating
-    return any(_holds_floating(one, names, types) for one in _parts(expression))
+    return any(_holds_floating(part, names, types) for part in _parts(expression))
 
 
 def _parts(expression: Expression) -> tuple[Expression, ...]:
@@ -147,29 +147,29 @@ def _parts(expression: Expression) -> tuple[Expression, ...]:
     return ()
 
 
-def joined(given: list[Typed]) -> Typed:
+def joined(operand_types: list[Typed]) -> Typed:
     """The type of operands that have to be of one: exact numbers where they are not."""
-    kinds = [kind for kind in dict.fromkeys(given) if kind != "constant"]
+    kinds = [kind for kind in dict.fromkeys(operand_types) if kind != "constant"]
     if not kinds:
         return "constant"
     return kinds[0] if len(kinds) == 1 else "real"
 
 
-def met(function: Function, given: list[Typed]) -> Typed:
+def met(function: Function, operand_types: list[Typed]) -> Typed:
     """The type in which a function's operands meet."""
     if function.of_no_type:
         return "real"
-    floats = [kind for kind in given if isinstance(kind, DataType) and kind.is_floating]
+    floats = [kind for kind in operand_types if isinstance(kind, DataType) and kind.is_floating]
     if function.widens and floats:
         return max(floats, key=lambda kind: kind.itemsize)
-    return joined(given)
+    return joined(operand_types)
 
 
-def _applied(name: str, given: list[Typed]) -> Typed:
+def _applied(name: str, operand_types: list[Typed]) -> Typed:
     function = FUNCTIONS[name]
     if function.domain == "truth":
         return "truth"
-    kind = met(function, given)
+    kind = met(function, operand_types)
     if isinstance(kind, DataType):
         floating = kind.is_floating
         exact = function.exact

@@ -25,7 +25,7 @@ def _with_x(text: str, inner: str) -> str:
 
 def _together(*conditions: str | None) -> str | None:
     """The text of conditions that all have to hold."""
-    return " and ".join(f"({one})" for one in conditions if one is not None) or None
+    return " and ".join(f"({condition})" for condition in conditions if condition is not None) or None
 
 
 def fused_attribute(table: OperatorTable) -> AttributeTable | None:
@@ -61,14 +61,17 @@ def fused_table(table: OperatorTable, activation: Activation) -> OperatorTable:
     ]
     ways = [
         PermittedFormula(
-            formula=around(one.formula, other.formula, target),
-            where=_together(other.where, None if one.where is None else _with_x(one.where, f"({other.formula})")),
-            strict=one.strict and other.strict,
-            data_types=one.data_types or other.data_types,
-            source=one.source,
+            formula=around(permitted_formula.formula, other.formula, target),
+            where=_together(
+                other.where,
+                None if permitted_formula.where is None else _with_x(permitted_formula.where, f"({other.formula})"),
+            ),
+            strict=permitted_formula.strict and other.strict,
+            data_types=permitted_formula.data_types or other.data_types,
+            source=permitted_formula.source,
         )
         for other in inner
-        for one in outer
+        for permitted_formula in outer
     ]
     fields = {name: getattr(table, name) for name in OperatorTable.model_fields}
     return OperatorTable.model_construct(
@@ -78,7 +81,9 @@ def fused_table(table: OperatorTable, activation: Activation) -> OperatorTable:
             "formula": around(activation.formula, table.formula, target),
             "accuracy": (*table.accuracy, *rules),
             "permitted_formulas": tuple(ways[1:]),
-            "clauses": tuple(one for one in table.clauses if is_about_activation(one, table, activation.operator)),
+            "clauses": tuple(
+                clause for clause in table.clauses if is_about_activation(clause, table, activation.operator)
+            ),
         }
     )
 

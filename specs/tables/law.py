@@ -98,21 +98,22 @@ class Law:
         names = (*self.table.formula_names, *self.table.numbers)
         return tuple(
             (
-                parse(one.formula, names, types=self.table.type_variables),
-                None if one.where is None else parse(one.where, names),
+                parse(permitted_formula.formula, names, types=self.table.type_variables),
+                None if permitted_formula.where is None else parse(permitted_formula.where, names),
             )
-            for one in self.table.permitted_formulas
-            if (one.strict or not strict) and (not one.data_types or signature.data_type.name in one.data_types)
+            for permitted_formula in self.table.permitted_formulas
+            if (permitted_formula.strict or not strict)
+            and (not permitted_formula.data_types or signature.data_type.name in permitted_formula.data_types)
         )
 
     @cached_property
     def named(self) -> dict[LatitudeName, tuple[str, ...]]:
         """The ids of the clauses that list each latitude."""
-        found: dict[LatitudeName, tuple[str, ...]] = {}
+        clause_ids: dict[LatitudeName, tuple[str, ...]] = {}
         for clause in self.table.clauses:
             for name in clause.latitude:
-                found[name] = (*found.get(name, ()), clause.id)
-        return found
+                clause_ids[name] = (*clause_ids.get(name, ()), clause.id)
+        return clause_ids
 
     def with_expression(self, expression: Expression) -> Law:
         """The same law with another formula."""

@@ -47,7 +47,7 @@ class Signature:
 
     def exchanged(self, variable: str, data_type: DataType) -> Signature:
         """The same signature, but that a type variable stands for another type."""
-        types = tuple((name, data_type if name == variable else one) for name, one in self.types)
+        types = tuple((name, data_type if name == variable else own_type) for name, own_type in self.types)
         return Signature(types, self.present)
 
     def __str__(self) -> str:
@@ -63,14 +63,14 @@ class Signature:
 @lru_cache(maxsize=1024)
 def _of(table: ByIdentity[OperatorTable], tensors: tuple[tuple[str, DataType], ...]) -> Signature:
     """As :meth:`Signature.of`, of the tensors that are there, each with its type."""
-    found: dict[str, DataType] = {}
-    given = dict(tensors)
+    types: dict[str, DataType] = {}
+    tensor_types = dict(tensors)
     for name, row in table.value.tensors.items():
-        if name in given:
-            found.setdefault(row.type, given[name])
-    ordered = tuple((variable, found[variable]) for variable in table.value.type_variables if variable in found)
+        if name in tensor_types:
+            types.setdefault(row.type, tensor_types[name])
+    ordered = tuple((variable, types[variable]) for variable in table.value.type_variables if variable in types)
     return Signature(
-        ordered, frozenset(name for name, row in table.value.tensors.items() if row.optional and name in given)
+        ordered, frozenset(name for name, row in table.value.tensors.items() if row.optional and name in tensor_types)
     )
 
 
@@ -98,9 +98,9 @@ def signatures_on(table: OperatorTable, data_type: DataType) -> tuple[Signature,
 @lru_cache(maxsize=1024)
 def _signatures_on(table: ByIdentity[OperatorTable], data_type: DataType) -> tuple[Signature, ...]:
     every = _signatures(table, None)
-    found = tuple(signature for signature in every if signature.data_type is data_type)
-    if found:
-        return found
+    candidates = tuple(signature for signature in every if signature.data_type is data_type)
+    if candidates:
+        return candidates
     (first, _), *others = every[0].types
     return (Signature(((first, data_type), *others), every[0].present),)
 
@@ -110,11 +110,11 @@ def unlisted_beside(table: OperatorTable, known: Iterable[DataType]) -> Mapping[
 
     Variables that may stand for every one of them are left out.
     """
-    found = {}
+    types_by_variable = {}
     for variable in table.type_variables[1:]:
         listed = {name for support in table.support for name in support.types.get(variable, ())}
-        found[variable] = tuple(data_type for data_type in known if data_type.name not in listed)
-    return {variable: types for variable, types in found.items() if types}
+        types_by_variable[variable] = tuple(data_type for data_type in known if data_type.name not in listed)
+    return {variable: types for variable, types in types_by_variable.items() if types}
 
 
 def _all(table: OperatorTable, level: FeatureLevel | None) -> Iterator[Signature]:

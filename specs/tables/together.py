@@ -72,11 +72,11 @@ class Tables:
     @cached_property
     def groups(self) -> dict[str, tuple[OperatorTable, ...]]:
         """The operators of each group, by its name, in the order of their names."""
-        found: dict[str, tuple[OperatorTable, ...]] = {}
+        tables_by_group: dict[str, tuple[OperatorTable, ...]] = {}
         for table in self.operators.values():
             for group in table.groups:
-                found[group] = (*found.get(group, ()), table)
-        return dict(sorted(found.items()))
+                tables_by_group[group] = (*tables_by_group.get(group, ()), table)
+        return dict(sorted(tables_by_group.items()))
 
     def selected(self, name: str) -> tuple[OperatorTable, ...]:
         """The operators that a user means: one by its name, or a group's, in any case.
@@ -162,10 +162,13 @@ class Tables:
         """Those of the operator's own clauses and of the shared ones that a check checks, in their order."""
         known = self._checked.get(operator.operator)
         if known is None or known[0] is not operator:
-            found: dict[str, list[Clause]] = {}
+            clauses_by_check: dict[str, list[Clause]] = {}
             for clause in self.clauses_of(operator):
-                found.setdefault(clause.check, []).append(clause)
-            known = self._checked[operator.operator] = (operator, {name: tuple(one) for name, one in found.items()})
+                clauses_by_check.setdefault(clause.check, []).append(clause)
+            known = self._checked[operator.operator] = (
+                operator,
+                {name: tuple(clauses) for name, clauses in clauses_by_check.items()},
+            )
         return known[1].get(check, ())
 
     @cached_property
@@ -199,11 +202,15 @@ class Tables:
         types = self.data_types(clause, operator)
         if clause.data_types == "unlisted":
             listed = set(operator.data_types)
-            return tuple(one for one in types if one in supported or one not in listed) if supported else ()
-        found = tuple(data_type for data_type in types if data_type in supported)
+            return (
+                tuple(candidate for candidate in types if candidate in supported or candidate not in listed)
+                if supported
+                else ()
+            )
+        data_types = tuple(data_type for data_type in types if data_type in supported)
         if clause.check != "relation":
-            return found
-        lowest = {data_type: self.relation_level(operator, clause, data_type) for data_type in found}
+            return data_types
+        lowest = {data_type: self.relation_level(operator, clause, data_type) for data_type in data_types}
         return tuple(data_type for data_type, least in lowest.items() if least is not None and least <= level)
 
     @cached_property
@@ -230,7 +237,7 @@ class Tables:
         if activation is None:
             return self.law(table), operator
         if fused_attribute(table) is None or activation.name not in self.activations:
-            known = ", ".join(one.short_name for one in self.activations.values()) or "none"
+            known = ", ".join(candidate.short_name for candidate in self.activations.values()) or "none"
             raise UsageError(f"{table.short_name} cannot be given {activation.name}", f"known activations: {known}")
         key = f"{table.operator} {activation.name}"
         known_law = self._laws.get(key)

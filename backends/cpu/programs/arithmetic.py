@@ -127,9 +127,9 @@ def dequantize_linear(operator: OperatorDesc) -> Program:
 
     def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
         x, scale, *zero_point = sources
-        found = _differences(x, zero_point[0] if zero_point else 0)
-        found *= scale.astype(_SINGLE)
-        np.copyto(target, found, casting="same_kind")
+        values = _differences(x, zero_point[0] if zero_point else 0)
+        values *= scale.astype(_SINGLE)
+        np.copyto(target, values, casting="same_kind")
 
     return program
 
@@ -139,10 +139,10 @@ def quantized_linear_add(operator: OperatorDesc) -> Program:
     data_type, names = operator.output.data_type, tuple(operator.inputs)
 
     def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
-        given = dict(zip(names, sources, strict=True))
-        found = _differences(given["ATensor"], given.get("AZeroPointTensor", 0)) * given["AScaleTensor"]
-        found += _differences(given["BTensor"], given.get("BZeroPointTensor", 0)) * given["BScaleTensor"]
-        found /= given["OutputScaleTensor"]
-        _quantise(found, given.get("OutputZeroPointTensor", 0), target, data_type)
+        inputs = dict(zip(names, sources, strict=True))
+        values = _differences(inputs["ATensor"], inputs.get("AZeroPointTensor", 0)) * inputs["AScaleTensor"]
+        values += _differences(inputs["BTensor"], inputs.get("BZeroPointTensor", 0)) * inputs["BScaleTensor"]
+        values /= inputs["OutputScaleTensor"]
+        _quantise(values, inputs.get("OutputZeroPointTensor", 0), target, data_type)
 
     return program

@@ -13,8 +13,8 @@ from dmlcts.specs import OperatorDesc
 
 
 def _select(sources: Sequence[Array], target: Array, scratch: Array) -> None:
-    condition, one, other = sources
-    np.copyto(bits(target), np.where(condition != 0, bits(one), bits(other)))
+    condition, first, other = sources
+    np.copyto(bits(target), np.where(condition != 0, bits(first), bits(other)))
 
 
 def if_(operator: OperatorDesc) -> Program:

@@ -120,13 +120,13 @@ def bounds_of_union(operator: OperatorDesc, data_type: DataType) -> tuple[Any, A
     named = operator.attributes.get("MinMaxDataType")
     if named != data_type.name:
         raise InvalidArgument(f"MinMaxDataType is {named!r}, and the tensors are {data_type.name}")
-    found = []
+    bounds = []
     for name in ("Min", "Max"):
         value = operator.attributes.get(name)
         if not isinstance(value, ScalarUnion) or value.data_type is not data_type:
             raise InvalidArgument(f"{name} is {value!r}, not a DML_SCALAR_UNION of {data_type.name}")
-        found.append(value.value)
-    return found[0], found[1]
+        bounds.append(value.value)
+    return bounds[0], bounds[1]
 
 
 def _clamp(operator: OperatorDesc, low: Any, high: Any) -> Program:

@@ -38,10 +38,10 @@ def _remainder_truncated(a: Array, b: Array) -> Array:
 
 def _remainder_floored(a: Array, b: Array) -> Array:
     """The remainder that has the divisor's sign."""
-    found = _remainder_truncated(a, b)
+    remainder = _remainder_truncated(a, b)
     if a.dtype.kind == "i":
-        np.add(found, b, out=found, where=(found != 0) & ((found ^ b) < 0))
-    return found
+        np.add(remainder, b, out=remainder, where=(remainder != 0) & ((remainder ^ b) < 0))
+    return remainder
 
 
 _INTEGER_MEANINGS = {"quotient": _quotient, "truncated": _remainder_truncated, "floored": _remainder_floored}

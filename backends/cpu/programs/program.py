@@ -38,8 +38,8 @@ def of_ufunc(function: np.ufunc) -> Program:
 
 def limits(data_type: DataType) -> tuple[int, int]:
     """The least and the greatest integer of a type."""
-    found = np.iinfo(data_type.numpy)
-    return int(found.min), int(found.max)
+    type_info = np.iinfo(data_type.numpy)
+    return int(type_info.min), int(type_info.max)
 
 
 def float_attribute(operator: OperatorDesc, name: str) -> np.float32:

@@ -160,10 +160,10 @@ class Interface:
         """The methods of the object at ``address``, by name, each a function that takes ``this`` first."""
         table = PTR.from_address(address).value or 0
         key = (table, convention)
-        found = self._calls.get(key)
-        if found is None:
-            found = self._calls[key] = Calls(self, *key)
-        return found
+        methods = self._calls.get(key)
+        if methods is None:
+            methods = self._calls[key] = Calls(self, *key)
+        return methods
 
 
 IUnknown = Interface(

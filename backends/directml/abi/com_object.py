@@ -52,7 +52,7 @@ _LIVE: dict[int, ComObject] = {}
 
 def live_objects() -> Counter[str]:
     """How many objects implemented in Python native code or Python still refers to, by class."""
-    return Counter(type(found).__name__ for found in _LIVE.values())
+    return Counter(type(instance).__name__ for instance in _LIVE.values())
 
 
 class ComObject:
@@ -127,10 +127,10 @@ def implementation(address: int) -> ComObject:
     Raises:
         UnknownCall: the address is of no such object.
     """
-    found = _LIVE.get(address)
-    if found is None:
+    instance = _LIVE.get(address)
+    if instance is None:
         raise UnknownCall(f"the object at {address:#x} is none of the software adapter's")
-    return found
+    return instance
 
 
 def _function_table(cls: type[ComObject], convention: Convention) -> tuple[list[Any], Any]:

@@ -59,38 +59,38 @@ def open_host(wanted: str) -> NativeHost:
         BackendUnavailable: this machine has no D3D12, or no adapter.
     """
     try:
-        found = _windows_adapters(wanted) if sys.platform == "win32" else _wsl_adapters()
+        adapters = _windows_adapters(wanted) if sys.platform == "win32" else _wsl_adapters()
     except ComError as error:
         raise BackendUnavailable(f"the adapters of this machine cannot be listed: {error}") from error
     try:
-        adapter = choose(found, wanted)
+        adapter = choose(adapters, wanted)
         device = _device(adapter.pointer)
     except ComError as error:
         raise BackendUnavailable(f"{adapter.name} has no D3D12 device: {error}", "choose another adapter") from error
     finally:
-        for each in found:
+        for each in adapters:
             each.pointer.release()
-    details = {"adapters": ", ".join(each.name for each in found)}
+    details = {"adapters": ", ".join(each.name for each in adapters)}
     return NativeHost(device, AdapterInfo(adapter.name, adapter.driver, MappingProxyType(details)))
 
 
-def choose(found: list[Adapter], wanted: str) -> Adapter:
+def choose(adapters: list[Adapter], wanted: str) -> Adapter:
     """The adapter that ``wanted`` means, by index or by a part of its name.
 
     Raises:
         UsageError: none, or several.
         BackendUnavailable: there are no adapters at all.
     """
-    if not found:
+    if not adapters:
         raise BackendUnavailable("this machine has no D3D12 adapter", "write -o adapter=WARP on Windows")
-    known = "; ".join(f"{index} {adapter.name}" for index, adapter in enumerate(found))
+    known = "; ".join(f"{index} {adapter.name}" for index, adapter in enumerate(adapters))
     if wanted.upper() in ("", WARP):
-        return found[0]
+        return adapters[0]
     if wanted.isdecimal():
-        if int(wanted) >= len(found):
+        if int(wanted) >= len(adapters):
             raise UsageError(f"adapter={wanted}: there is no such index", f"the adapters are {known}")
-        return found[int(wanted)]
-    meant = [adapter for adapter in found if wanted.lower() in adapter.name.lower()]
+        return adapters[int(wanted)]
+    meant = [adapter for adapter in adapters if wanted.lower() in adapter.name.lower()]
     if len(meant) != 1:
         cause = f"adapter={wanted} is in the names of {len(meant)} adapters"
         raise UsageError(cause, f"the adapters are {known}; an index will do as well")
@@ -141,14 +141,14 @@ def dxgi_adapters(factory: Pointer, *, warp: bool) -> list[Adapter]:
     if warp:
         with factory.query(IDXGIFactory4) as newer:
             return [_dxgi_adapter(newer.make("EnumWarpAdapter", IDXGIAdapter1))]
-    found: list[Adapter] = []
+    adapters: list[Adapter] = []
     while True:
         made = PTR()
-        hresult = factory.call("EnumAdapters1", len(found), ctypes.byref(made))
+        hresult = factory.call("EnumAdapters1", len(adapters), ctypes.byref(made))
         if hresult & 0xFFFFFFFF == DXGI_ERROR_NOT_FOUND:
-            return found
+            return adapters
         check("IDXGIFactory1::EnumAdapters1", hresult)
-        found.append(_dxgi_adapter(taken("IDXGIFactory1::EnumAdapters1", IDXGIAdapter1, made)))
+        adapters.append(_dxgi_adapter(taken("IDXGIFactory1::EnumAdapters1", IDXGIAdapter1, made)))
 
 
 def _dxgi_adapter(pointer: Pointer) -> Adapter:

@@ -138,9 +138,9 @@ def downloaded(work: Path, run: Run, distribution: str, version: str, platform: 
     except OSError as error:
         raise BackendUnavailable(f"pip cannot be run: {error}", mend) from error
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        errors = [line for line in said if line.startswith("ERROR")]
-        cause = (errors or said or ["no message"])[-1].removeprefix("ERROR:").strip()
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")]
+        cause = (errors or lines or ["no message"])[-1].removeprefix("ERROR:").strip()
         raise BackendUnavailable(f"pip could not download {distribution} {version}: {cause}", mend)
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
@@ -157,9 +157,9 @@ def _extract(wheel: Path, target: Path) -> None:
                     shutil.copyfileobj(source, made, 1 << 20)
     except (KeyError, zipfile.BadZipFile) as error:
         raise BackendUnavailable(f"{wheel.name} cannot be used: {error.args[0]}", mend) from error
-    found = digest_of(target / LIBRARY)
-    if found != DIGEST:
-        raise BackendUnavailable(f"{LIBRARY} in {wheel.name} has the SHA-256 {found}, not {DIGEST}", mend)
+    digest = digest_of(target / LIBRARY)
+    if digest != DIGEST:
+        raise BackendUnavailable(f"{LIBRARY} in {wheel.name} has the SHA-256 {digest}, not {DIGEST}", mend)
 
 
 def put(made: Path, library: Path, digest: str) -> None:

@@ -137,18 +137,20 @@ class Library:
         BackendUnavailable: it cannot be loaded here, or is no DirectML.
     """
 
-    def __init__(self, found: Found, bridge: Bridge | None = None) -> None:
+    def __init__(self, library_file: Found, bridge: Bridge | None = None) -> None:
         check_processor()
-        self.path = found.path
-        self.origin = found.origin
+        self.path = library_file.path
+        self.origin = library_file.origin
         self._convention = bridge.convention if bridge is not None else NATIVE
         mend = "give another library with -o library=PATH"
         try:
-            create = _created_by(found.path) if bridge is None else load(bridge, found.path).function(_CREATE)
+            create = (
+                _created_by(library_file.path) if bridge is None else load(bridge, library_file.path).function(_CREATE)
+            )
         except (OSError, BadImage) as error:
-            raise BackendUnavailable(f"{found.path} cannot be loaded: {error}", mend) from error
+            raise BackendUnavailable(f"{library_file.path} cannot be loaded: {error}", mend) from error
         if create is None:
-            raise BackendUnavailable(f"{found.path} is no DirectML: it has no {_CREATE}", mend)
+            raise BackendUnavailable(f"{library_file.path} is no DirectML: it has no {_CREATE}", mend)
         self._create = ctypes.CFUNCTYPE(HRESULT, PTR, ctypes.c_int32, PTR, PTR)(create)
 
     def create_device(self, d3d12_device: int, flags: int) -> Pointer:
@@ -185,13 +187,13 @@ def check_processor() -> None:
         raise BackendUnavailable(f"there is no DirectML for {sys.platform}", "use Linux or Windows")
 
 
-def bridge_for(found: Found, cache: Path) -> Bridge | None:
+def bridge_for(library_file: Found, cache: Path) -> Bridge | None:
     """What connects a library that is not of this system: Windows' on Linux; None where nothing is needed.
 
     Raises:
         BackendUnavailable: the file is no library, or the bridge cannot be compiled.
     """
-    if sys.platform == "win32" or not is_for_windows(found.path):
+    if sys.platform == "win32" or not is_for_windows(library_file.path):
         return None
     check_processor()
     return bridge(cache)

@@ -37,23 +37,23 @@ class Options:
     arithmetic: Mapping[str, str]
 
     @classmethod
-    def parse(cls, given: Mapping[str, str], arithmetic: Mapping[str, str]) -> Self:
+    def parse(cls, options: Mapping[str, str], arithmetic: Mapping[str, str]) -> Self:
         """Read the options.
 
         Raises:
             UsageError: a value makes no sense; the message lists those that do.
         """
-        path = given["path"]
+        path = options["path"]
         if path not in _PATHS:
             raise UsageError(f"path={path} is no way into DirectML", f"write one of {', '.join(_PATHS)}")
-        if given["fetch"] not in _ANSWERS:
-            raise UsageError(f"fetch={given['fetch']} is no answer", f"write {' or '.join(_ANSWERS)}")
+        if options["fetch"] not in _ANSWERS:
+            raise UsageError(f"fetch={options['fetch']} is no answer", f"write {' or '.join(_ANSWERS)}")
         return cls(
-            library=given["library"],
-            fetch=_ANSWERS[given["fetch"]],
+            library=options["library"],
+            fetch=_ANSWERS[options["fetch"]],
             path=path,
-            flags=_flags(given["flags"]),
-            adapter=given["adapter"],
+            flags=_flags(options["flags"]),
+            adapter=options["adapter"],
             arithmetic=dict(arithmetic),
         )
 

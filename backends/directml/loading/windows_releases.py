@@ -99,16 +99,18 @@ def release(version: str) -> Release:
     """
     if version == NEWEST:
         return RELEASES[-1]
-    for one in RELEASES:
-        if one.version == version:
-            return one
-    known = ", ".join(one.version for one in RELEASES)
+    for candidate in RELEASES:
+        if candidate.version == version:
+            return candidate
+    known = ", ".join(candidate.version for candidate in RELEASES)
     raise UsageError(f"no wheel is known to hold DirectML {version} for Windows", f"write one of {known}")
 
 
 def fetched(cache: Path, version: str = "") -> Release | None:
     """The newest release that was fetched into ``cache``, or the one of that version; None where there is none."""
-    there = [one for one in RELEASES if one.library(cache).is_file() and version in ("", one.version)]
+    there = [
+        candidate for candidate in RELEASES if candidate.library(cache).is_file() and version in ("", candidate.version)
+    ]
     return there[-1] if there else None
 
 
@@ -176,9 +178,9 @@ def _extract(wheel: Path, target: Path, wanted: Release) -> None:
         raise BackendUnavailable(f"{wheel.name} cannot be used: {error}", mend) from error
     if not (target / LIBRARY).is_file():
         raise BackendUnavailable(f"{wheel.name} holds no {LIBRARY}", mend)
-    found = fetching.digest_of(target / LIBRARY)
-    if found != wanted.digest:
-        raise BackendUnavailable(f"{LIBRARY} in {wheel.name} has the SHA-256 {found}, not {wanted.digest}", mend)
+    digest = fetching.digest_of(target / LIBRARY)
+    if digest != wanted.digest:
+        raise BackendUnavailable(f"{LIBRARY} in {wheel.name} has the SHA-256 {digest}, not {wanted.digest}", mend)
 
 
 def _members(names: Sequence[str]) -> list[str]:

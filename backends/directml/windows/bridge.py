@@ -64,8 +64,8 @@ class Bridge:
 
     def system_function(self, name: str) -> int | None:
         """Windows' function of that name as this bridge has it, in the library's convention."""
-        found: int | None = self._native.bridge_system_function(name.encode())
-        return found
+        address: int | None = self._native.bridge_system_function(name.encode())
+        return address
 
     def provide(self, name: str, address: int) -> None:
         """Let libraries that are loaded from now on find this process's function at ``address`` by that name."""

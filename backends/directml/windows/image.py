@@ -123,8 +123,8 @@ class _Bytes:
         size = struct.calcsize(form)
         if place < 0 or place + size > len(self.content):
             raise BadImage(f"{of} at byte {place} lies beyond the {self.what}'s {len(self.content)} bytes")
-        found: tuple[int, ...] = struct.unpack_from(form, self.content, place)
-        return found
+        numbers: tuple[int, ...] = struct.unpack_from(form, self.content, place)
+        return numbers
 
     def text(self, place: int, of: str) -> str:
         end = self.content.find(b"\0", place, place + 4096) if 0 <= place < len(self.content) else -1
@@ -171,7 +171,9 @@ class _Reader:
         for number, what in _REFUSED.items():
             if self._directory(number)[1]:
                 raise BadImage(f"the library has {what}, which is not supported")
-        if entry and not any(one.executable and one.start <= entry < one.start + one.size for one in self._sections):
+        if entry and not any(
+            section.executable and section.start <= entry < section.start + section.size for section in self._sections
+        ):
             raise BadImage(f"the entry point at byte {entry} lies in no executable section")
         return Image(
             content=self._image.content,
@@ -225,7 +227,7 @@ class _Reader:
     def _relocations(self) -> NDArray[np.int64]:
         place, size = self._directory(_RELOCATIONS)
         end = place + size
-        found = [np.empty(0, np.int64)]
+        blocks = [np.empty(0, np.int64)]
         while place < end:
             page, length = self._image.unpack("<II", place, "a block of relocations")
             if length < 8 or length % 2 or place + length > end:
@@ -235,57 +237,57 @@ class _Reader:
             strange = kinds[(kinds != _PADDING) & (kinds != _ADDRESS)]
             if strange.size:
                 raise BadImage(f"relocations of type {strange[0]} are not supported")
-            found.append((entries[kinds == _ADDRESS] & 0xFFF).astype(np.int64) + page)
+            blocks.append((entries[kinds == _ADDRESS] & 0xFFF).astype(np.int64) + page)
             place += length
-        places = np.concatenate(found)
+        places = np.concatenate(blocks)
         if places.size and int(places.max()) + 8 > len(self._image.content):
             raise BadImage(f"a relocation at byte {places.max()} lies beyond the image")
         return places
 
     def _imports(self) -> list[Import]:
         place, size = self._directory(_IMPORTS)
-        found: list[Import] = []
+        imports: list[Import] = []
         while size:
             names, _, _, library, slots = self._image.unpack("<IIIII", place, "a library to import from")
             if not library:
                 break
-            found += self._wanted(library, names or slots, slots)
+            imports += self._wanted(library, names or slots, slots)
             place += 20
-        return found
+        return imports
 
     def _delayed(self) -> list[Import]:
         """What would be looked up when it is first called; it is looked up at once."""
         place, size = self._directory(_DELAYED)
-        found: list[Import] = []
+        imports: list[Import] = []
         while size:
             kind, library, _, slots, names = self._image.unpack("<IIIII", place, "a library to import from later")
             if not library:
                 break
             if kind != 1:
                 raise BadImage("the library writes the addresses of its delayed imports in a way of the past")
-            found += self._wanted(library, names, slots)
+            imports += self._wanted(library, names, slots)
             place += 32
-        return found
+        return imports
 
     def _wanted(self, library: int, names: int, slots: int) -> list[Import]:
         owner = self._image.text(library, "the name of a library")
-        found: list[Import] = []
+        imports: list[Import] = []
         while True:
-            (name,) = self._image.unpack("<Q", names + 8 * len(found), f"an import of {owner}")
+            (name,) = self._image.unpack("<Q", names + 8 * len(imports), f"an import of {owner}")
             if not name:
-                return found
-            slot = slots + 8 * len(found)
+                return imports
+            slot = slots + 8 * len(imports)
             self._image.unpack("<Q", slot, f"the slot of an import of {owner}")
             by_number = name >> 63
             text = f"number {name & 0xFFFF}" if by_number else self._image.text((name & 0x7FFFFFFF) + 2, "an import")
-            found.append(Import(owner, text, slot))
+            imports.append(Import(owner, text, slot))
 
     def _exports(self) -> dict[str, int]:
         place, size = self._directory(_EXPORTS)
         if not size:
             return {}
         count, named, functions, names, ordinals = self._image.unpack("<IIIII", place + 20, "the table of exports")
-        found = {}
+        exports = {}
         for index in range(named):
             (name,) = self._image.unpack("<I", names + 4 * index, "an export's name")
             (number,) = self._image.unpack("<H", ordinals + 2 * index, "an export's number")
@@ -297,8 +299,8 @@ class _Reader:
                 raise BadImage(f"the export {text} is another library's")
             if function >= len(self._image.content):
                 raise BadImage(f"the export {text} lies at byte {function}, beyond the image")
-            found[text] = function
-        return found
+            exports[text] = function
+        return exports
 
     def _functions(self) -> tuple[int, int]:
         """The table for unwinding: ordered, its functions and what is said of them within the image."""
@@ -307,12 +309,12 @@ class _Reader:
         if not count:
             return 0, 0
         table = np.frombuffer(self._image.content, "<u4", 3 * count, place).reshape(-1, 3).astype(np.int64)
-        begin, end, said = table.T
+        begin, end, unwind_info = table.T
         if (begin >= end).any() or (end > whole).any() or (begin[1:] < end[:-1]).any():
             raise BadImage("the table for unwinding is not in order")
-        if (said % 4).any() or (said + 4 > whole).any():
+        if (unwind_info % 4).any() or (unwind_info + 4 > whole).any():
             raise BadImage("the table for unwinding points beyond the image")
-        codes = np.frombuffer(self._image.content, np.uint8)[said + 2].astype(np.int64)
-        if (said + 4 + 2 * (codes + (codes & 1)) + 12 > whole).any():
+        codes = np.frombuffer(self._image.content, np.uint8)[unwind_info + 2].astype(np.int64)
+        if (unwind_info + 4 + 2 * (codes + (codes & 1)) + 12 > whole).any():
             raise BadImage("the codes for unwinding end beyond the image")
         return place, count

@@ -48,20 +48,20 @@ class WindowsLibrary:
         content = self._image.placed(self.base)
         ctypes.memmove(self.base, content.ctypes.data, content.size)
         for wanted in self._image.imports:
-            found = self._bridge.system_function(wanted.name)
-            if found is None:
-                found = self._bridge.missing(f"{wanted.name} of {wanted.library}")
-            ctypes.c_uint64.from_address(self.base + wanted.slot).value = found
+            address = self._bridge.system_function(wanted.name)
+            if address is None:
+                address = self._bridge.missing(f"{wanted.name} of {wanted.library}")
+            ctypes.c_uint64.from_address(self.base + wanted.slot).value = address
 
     def _protect(self) -> None:
         self._bridge.protect(self.base, len(self._image.content), readable=True, writable=False, executable=False)
-        for one in self._image.sections:
+        for section in self._image.sections:
             self._bridge.protect(
-                self.base + one.start,
-                -(-one.size // _PAGE) * _PAGE,
-                readable=one.readable,
-                writable=one.writable,
-                executable=one.executable,
+                self.base + section.start,
+                -(-section.size // _PAGE) * _PAGE,
+                readable=section.readable,
+                writable=section.writable,
+                executable=section.executable,
             )
 
     def function(self, name: str) -> int | None:

@@ -74,30 +74,30 @@ COMPUTED = frozenset(
 )
 
 
-def compute(module: Module, one: Instruction) -> None:
+def compute(module: Module, instruction: Instruction) -> None:
     """Write an instruction whose name is in COMPUTED.
 
     Raises:
         UnsupportedShader: an operand is none that such an instruction can have here.
     """
-    if one.name in _TWO_RESULTS:
-        _TWO_RESULTS[one.name](module, one)
+    if instruction.name in _TWO_RESULTS:
+        _TWO_RESULTS[instruction.name](module, instruction)
         return
-    target, *sources = one.operands
-    formula, read = _formula(module, one)
-    if one.name in _DOTS:
-        value = formula(*(read(source, place) for source in sources for place in range(_DOTS[one.name])))
+    target, *sources = instruction.operands
+    formula, read = _formula(module, instruction)
+    if instruction.name in _DOTS:
+        value = formula(*(read(source, place) for source in sources for place in range(_DOTS[instruction.name])))
         module.put(target, dict.fromkeys(target.mask, value))
         return
     module.put(target, {place: formula(*(read(source, place) for source in sources)) for place in target.mask})
 
 
-def _formula(module: Module, one: Instruction) -> tuple[Compute, Read]:
+def _formula(module: Module, instruction: Instruction) -> tuple[Compute, Read]:
     """What computes one component of the result, as i32, of what is read of each source, and how that is read."""
-    name, let = one.name, module.let
+    name, let = instruction.name, module.let
     if name in ("mov", "movc"):
-        return _moved(module, one), module.floating_bits
-    for made in (_floating(module, one), _integer(module, one)):
+        return _moved(module, instruction), module.floating_bits
+    for made in (_floating(module, instruction), _integer(module, instruction)):
         if made is not None:
             return made
     if name in _TO_INTEGER:
@@ -112,31 +112,37 @@ def _formula(module: Module, one: Instruction) -> tuple[Compute, Read]:
     )  # f16tof32
 
 
-def _moved(module: Module, one: Instruction) -> Compute:
+def _moved(module: Module, instruction: Instruction) -> Compute:
     def saturated(value: str) -> str:
-        return _result(module, one, module.let(f"bitcast i32 {value} to float")) if one.saturates else value
+        return (
+            _result(module, instruction, module.let(f"bitcast i32 {value} to float"))
+            if instruction.saturates
+            else value
+        )
 
     def chosen(condition: str, first: str, second: str) -> str:
         test = module.let(f"icmp ne i32 {condition}, 0")
         return saturated(module.let(f"select i1 {test}, i32 {first}, i32 {second}"))
 
-    return saturated if one.name == "mov" else chosen
+    return saturated if instruction.name == "mov" else chosen
 
 
-def _result(module: Module, one: Instruction, value: str) -> str:
+def _result(module: Module, instruction: Instruction, value: str) -> str:
     """A floating-point result, put between 0 and 1 where the instruction says so, as i32."""
-    if one.saturates:
+    if instruction.saturates:
         value = module.intrinsic(_SATURATE, "float", "f32", f"float {value}")
     return module.as_bits(value)
 
 
-def _floating(module: Module, one: Instruction) -> tuple[Compute, Read] | None:
-    name, let = one.name, module.let
-    fast, mark = ("", ", !dx.precise !0") if one.precise else ("fast ", "")
+def _floating(module: Module, instruction: Instruction) -> tuple[Compute, Read] | None:
+    name, let = instruction.name, module.let
+    fast, mark = ("", ", !dx.precise !0") if instruction.precise else ("fast ", "")
 
     def call(number: int, *values: str) -> str:
         arguments = (f"float {value}" for value in values)
-        return _result(module, one, module.intrinsic(number, "float", "f32", *arguments, precise=one.precise))
+        return _result(
+            module, instruction, module.intrinsic(number, "float", "f32", *arguments, precise=instruction.precise)
+        )
 
     formula: Compute
     if name in _FLOAT_OF_ONE:
@@ -148,9 +154,9 @@ def _floating(module: Module, one: Instruction) -> tuple[Compute, Read] | None:
     elif name in _DOTS:
         formula = lambda *values: call(52 + _DOTS[name], *values)  # noqa: E731
     elif name in _FLOAT_OF_TWO:
-        formula = lambda a, b: _result(module, one, let(f"{_FLOAT_OF_TWO[name]} {fast}float {a}, {b}{mark}"))  # noqa: E731
+        formula = lambda a, b: _result(module, instruction, let(f"{_FLOAT_OF_TWO[name]} {fast}float {a}, {b}{mark}"))  # noqa: E731
     elif name == "rcp":
-        formula = lambda a: _result(module, one, let(f"fdiv {fast}float 1.0, {a}{mark}"))  # noqa: E731
+        formula = lambda a: _result(module, instruction, let(f"fdiv {fast}float 1.0, {a}{mark}"))  # noqa: E731
     elif name in _FLOAT_TESTS:
         formula = lambda a, b: _mask(module, f"fcmp {_FLOAT_TESTS[name]} float {a}, {b}")  # noqa: E731
     else:
@@ -163,8 +169,8 @@ def _mask(module: Module, test: str) -> str:
     return module.let(f"sext i1 {module.let(test)} to i32")
 
 
-def _integer(module: Module, one: Instruction) -> tuple[Compute, Read] | None:
-    name, let = one.name, module.let
+def _integer(module: Module, instruction: Instruction) -> tuple[Compute, Read] | None:
+    name, let = instruction.name, module.let
 
     def call(number: int, *values: str) -> str:
         return module.intrinsic(number, "i32", "i32", *(f"i32 {value}" for value in values))
@@ -189,8 +195,8 @@ def _integer(module: Module, one: Instruction) -> tuple[Compute, Read] | None:
 # Instructions with two results; either may be left out.
 
 
-def _both(module: Module, one: Instruction, pair: Callable[..., tuple[str, str]], read: Read) -> None:
-    first, second, *sources = one.operands
+def _both(module: Module, instruction: Instruction, pair: Callable[..., tuple[str, str]], read: Read) -> None:
+    first, second, *sources = instruction.operands
     made: tuple[dict[int, str], dict[int, str]] = ({}, {})
     for place in sorted({*_places(first), *_places(second)}):
         values = pair(*(read(source, place) for source in sources))
@@ -205,47 +211,56 @@ def _places(target: Operand) -> tuple[int, ...]:
     return () if target.register == "null" else target.mask
 
 
-def _sine_and_cosine(module: Module, one: Instruction) -> None:
+def _sine_and_cosine(module: Module, instruction: Instruction) -> None:
     def pair(value: str) -> tuple[str, str]:
         sine, cosine = (
-            _result(module, one, module.intrinsic(number, "float", "f32", f"float {value}", precise=one.precise))
+            _result(
+                module,
+                instruction,
+                module.intrinsic(number, "float", "f32", f"float {value}", precise=instruction.precise),
+            )
             for number in (_SINE, _COSINE)
         )
         return sine, cosine
 
-    _both(module, one, pair, module.floating)
+    _both(module, instruction, pair, module.floating)
 
 
-def _quotient_and_remainder(module: Module, one: Instruction) -> None:
-    _both(module, one, lambda a, b: (module.let(f"udiv i32 {a}, {b}"), module.let(f"urem i32 {a}, {b}")), module.number)
+def _quotient_and_remainder(module: Module, instruction: Instruction) -> None:
+    _both(
+        module,
+        instruction,
+        lambda a, b: (module.let(f"udiv i32 {a}, {b}"), module.let(f"urem i32 {a}, {b}")),
+        module.number,
+    )
 
 
-def _long_product(module: Module, one: Instruction) -> None:
+def _long_product(module: Module, instruction: Instruction) -> None:
     def pair(a: str, b: str) -> tuple[str, str]:
-        wide = [module.let(f"{_PRODUCTS[one.name]} i32 {value} to i64") for value in (a, b)]
+        wide = [module.let(f"{_PRODUCTS[instruction.name]} i32 {value} to i64") for value in (a, b)]
         product = module.let(f"mul i64 {wide[0]}, {wide[1]}")
         high = module.let(f"trunc i64 {module.let(f'lshr i64 {product}, 32')} to i32")
         return high, module.let(f"trunc i64 {product} to i32")
 
-    _both(module, one, pair, module.number)
+    _both(module, instruction, pair, module.number)
 
 
-def _with_carry(module: Module, one: Instruction) -> None:
+def _with_carry(module: Module, instruction: Instruction) -> None:
     def pair(a: str, b: str) -> tuple[str, str]:
         kind = "%dx.types.i32c"
-        made = module.intrinsic(_WITH_CARRY[one.name], kind, "i32", f"i32 {a}", f"i32 {b}")
+        made = module.intrinsic(_WITH_CARRY[instruction.name], kind, "i32", f"i32 {a}", f"i32 {b}")
         carry = module.let(f"zext i1 {module.let(f'extractvalue {kind} {made}, 1')} to i32")
         return module.let(f"extractvalue {kind} {made}, 0"), carry
 
-    _both(module, one, pair, module.number)
+    _both(module, instruction, pair, module.number)
 
 
-def _swapped(module: Module, one: Instruction) -> None:
+def _swapped(module: Module, instruction: Instruction) -> None:
     def pair(condition: str, a: str, b: str) -> tuple[str, str]:
         test = module.let(f"icmp ne i32 {condition}, 0")
         return module.let(f"select i1 {test}, i32 {b}, i32 {a}"), module.let(f"select i1 {test}, i32 {a}, i32 {b}")
 
-    _both(module, one, pair, module.floating_bits)
+    _both(module, instruction, pair, module.floating_bits)
 
 
 _TWO_RESULTS: dict[str, Callable[[Module, Instruction], None]] = {

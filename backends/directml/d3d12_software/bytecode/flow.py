@@ -60,14 +60,14 @@ class Flow:
         self._module = module
         self._open: list[_Open] = []
 
-    def write(self, one: Instruction) -> None:
+    def write(self, instruction: Instruction) -> None:
         """Write an instruction whose name is in FLOW.
 
         Raises:
             BadContainer: blocks are not closed as they were opened.
         """
-        if one.name != "nop":
-            getattr(self, f"_{one.name}")(one)
+        if instruction.name != "nop":
+            getattr(self, f"_{instruction.name}")(instruction)
 
     def finish(self) -> None:
         """The shader ends.
@@ -95,27 +95,27 @@ class Flow:
                 return block
         raise BadContainer(f"leaving {' or '.join(kinds)} where none is open")
 
-    def _holds(self, one: Instruction) -> str:
-        condition = "ne" if one.if_not_zero else "eq"
-        return self._module.let(f"icmp {condition} i32 {self._module.bits(one.operands[0], 0)}, 0")
+    def _holds(self, instruction: Instruction) -> str:
+        condition = "ne" if instruction.if_not_zero else "eq"
+        return self._module.let(f"icmp {condition} i32 {self._module.bits(instruction.operands[0], 0)}, 0")
 
     def _unreached(self) -> None:
         """What follows a jump belongs to a block of its own, which nothing reaches."""
         self._module.label(self._module.block())
 
-    def _branch(self, one: Instruction, away: str) -> None:
-        test, on = self._holds(one), self._module.block()
+    def _branch(self, instruction: Instruction, away: str) -> None:
+        test, on = self._holds(instruction), self._module.block()
         self._module.do(f"br i1 {test}, label %{away}, label %{on}")
         self._module.label(on)
 
-    def _if(self, one: Instruction) -> None:
+    def _if(self, instruction: Instruction) -> None:
         module = self._module
-        test, then, other, end = self._holds(one), module.block(), module.block(), module.block()
+        test, then, other, end = self._holds(instruction), module.block(), module.block(), module.block()
         module.do(f"br i1 {test}, label %{then}, label %{other}")
         module.label(then)
         self._open.append(_Open("if", end, other))
 
-    def _else(self, one: Instruction) -> None:
+    def _else(self, instruction: Instruction) -> None:
         block = self._inner("if")
         if block.has_else:
             raise BadContainer("a second else")
@@ -123,7 +123,7 @@ class Flow:
         self._module.label(block.other)
         block.has_else = True
 
-    def _endif(self, one: Instruction) -> None:
+    def _endif(self, instruction: Instruction) -> None:
         block = self._closed("if")
         self._module.jump(block.end)
         if not block.has_else:
@@ -131,53 +131,53 @@ class Flow:
             self._module.jump(block.end)
         self._module.label(block.end)
 
-    def _loop(self, one: Instruction) -> None:
+    def _loop(self, instruction: Instruction) -> None:
         begin, end = self._module.block(), self._module.block()
         self._module.jump(begin)
         self._module.label(begin)
         self._open.append(_Open("loop", end, begin))
 
-    def _endloop(self, one: Instruction) -> None:
+    def _endloop(self, instruction: Instruction) -> None:
         block = self._closed("loop")
         self._module.jump(block.other)
         self._module.label(block.end)
 
-    def _break(self, one: Instruction) -> None:
+    def _break(self, instruction: Instruction) -> None:
         self._module.jump(self._left("loop", "switch").end)
         self._unreached()
 
-    def _breakc(self, one: Instruction) -> None:
-        self._branch(one, self._left("loop", "switch").end)
+    def _breakc(self, instruction: Instruction) -> None:
+        self._branch(instruction, self._left("loop", "switch").end)
 
-    def _continue(self, one: Instruction) -> None:
+    def _continue(self, instruction: Instruction) -> None:
         self._module.jump(self._left("loop").other)
         self._unreached()
 
-    def _continuec(self, one: Instruction) -> None:
-        self._branch(one, self._left("loop").other)
+    def _continuec(self, instruction: Instruction) -> None:
+        self._branch(instruction, self._left("loop").other)
 
-    def _switch(self, one: Instruction) -> None:
-        value = self._module.bits(one.operands[0], 0)
+    def _switch(self, instruction: Instruction) -> None:
+        value = self._module.bits(instruction.operands[0], 0)
         self._open.append(_Open("switch", self._module.block(), value=value, line=len(self._module.lines)))
         self._module.lines.append("")  # the branch, when the cases are known
         self._unreached()
 
-    def _case(self, one: Instruction) -> None:
+    def _case(self, instruction: Instruction) -> None:
         block, here = self._inner("switch"), self._module.block()
-        operand = one.operands[0]
+        operand = instruction.operands[0]
         if operand.register != "immediate":
             raise BadContainer("a case that is no constant")
         block.cases.append((self._module.bits(operand, 0), here))
         self._module.jump(here)  # from the case before
         self._module.label(here)
 
-    def _default(self, one: Instruction) -> None:
+    def _default(self, instruction: Instruction) -> None:
         block = self._inner("switch")
         block.other = self._module.block()
         self._module.jump(block.other)
         self._module.label(block.other)
 
-    def _endswitch(self, one: Instruction) -> None:
+    def _endswitch(self, instruction: Instruction) -> None:
         block = self._closed("switch")
         self._module.jump(block.end)
         self._module.label(block.end)
@@ -185,13 +185,13 @@ class Flow:
         branch = f"  switch i32 {block.value}, label %{block.other or block.end} [ {cases} ]"
         self._module.lines[block.line] = branch
 
-    def _ret(self, one: Instruction) -> None:
+    def _ret(self, instruction: Instruction) -> None:
         self._module.do("ret void")
         self._unreached()
 
-    def _retc(self, one: Instruction) -> None:
+    def _retc(self, instruction: Instruction) -> None:
         away = self._module.block()
-        self._branch(one, away)
+        self._branch(instruction, away)
         on = self._module.block()
         self._module.jump(on)
         self._module.label(away)

@@ -93,10 +93,10 @@ class Module:
         Raises:
             UnsupportedShader: none is declared.
         """
-        found = next((one for one in self.views if one.register == register), None)
-        if found is None:
+        resource = next((candidate for candidate in self.views if candidate.register == register), None)
+        if resource is None:
             raise UnsupportedShader(f"register u{register}, which the shader does not declare")
-        return found
+        return resource
 
     def text(self) -> str:
         """The whole module."""
@@ -109,7 +109,7 @@ class Module:
         declared: dict[str, str] = {}
         for line in body:
             if match := _CALLED.search(line):
-                kinds = ", ".join(one.strip().rsplit(" ", 1)[0] for one in match["arguments"].split(","))
+                kinds = ", ".join(argument.strip().rsplit(" ", 1)[0] for argument in match["arguments"].split(","))
                 declared[match["name"]] = f"declare {match['result']} @{match['name']}({kinds})"
         return "\n".join([_TYPES, *arrays, *body, *declared.values(), "!0 = !{i32 1}"])
 

@@ -36,18 +36,18 @@ def rewritten(part: bytes) -> Plan:
     """
     module = Module()
     flow = Flow(module)
-    for one in instructions(part):
+    for instruction in instructions(part):
         try:
-            if one.name in COMPUTED:
-                compute(module, one)
-            elif one.name in FLOW:
-                flow.write(one)
-            elif one.name in _OTHERS:
-                _OTHERS[one.name](module, one)
+            if instruction.name in COMPUTED:
+                compute(module, instruction)
+            elif instruction.name in FLOW:
+                flow.write(instruction)
+            elif instruction.name in _OTHERS:
+                _OTHERS[instruction.name](module, instruction)
             else:
-                raise UnsupportedShader(f"the instruction {one.name} of shader model 5")
+                raise UnsupportedShader(f"the instruction {instruction.name} of shader model 5")
         except (IndexError, ValueError, TypeError) as error:
-            raise BadContainer(f"an instruction {one.name} has {len(one.operands)} operands") from error
+            raise BadContainer(f"an instruction {instruction.name} has {len(instruction.operands)} operands") from error
     flow.finish()
     return checked(module.text(), module.interface())
 
@@ -55,37 +55,37 @@ def rewritten(part: bytes) -> Plan:
 # Declarations.
 
 
-def _nothing(module: Module, one: Instruction) -> None:
+def _nothing(module: Module, instruction: Instruction) -> None:
     """Flags permit what is not made use of; inputs declare themselves."""
 
 
-def _constant_buffer(module: Module, one: Instruction) -> None:
-    (operand,) = one.operands
+def _constant_buffer(module: Module, instruction: Instruction) -> None:
+    (operand,) = instruction.operands
     module.declare_constants(operand.number, operand.indices[1].fixed)
 
 
-def _typed_view(module: Module, one: Instruction) -> None:
-    (operand,), (kinds,) = one.operands, one.words
-    if one.head >> 11 & 0x1F != _BUFFER:
+def _typed_view(module: Module, instruction: Instruction) -> None:
+    (operand,), (kinds,) = instruction.operands, instruction.words
+    if instruction.head >> 11 & 0x1F != _BUFFER:
         raise UnsupportedShader("unordered access views of textures")
     if kinds & 15 not in _COMPONENTS:
         raise UnsupportedShader(f"typed views with components of type {kinds & 15}")
     module.declare_view(Resource("typed", operand.number, 1, 0, 0, _COMPONENTS[kinds & 15][0]))
 
 
-def _raw_view(module: Module, one: Instruction) -> None:
-    (operand,) = one.operands
+def _raw_view(module: Module, instruction: Instruction) -> None:
+    (operand,) = instruction.operands
     module.declare_view(Resource("raw", operand.number, 1, 0, 0))
 
 
-def _structured_view(module: Module, one: Instruction) -> None:
-    (operand,), (stride,) = one.operands, one.words
+def _structured_view(module: Module, instruction: Instruction) -> None:
+    (operand,), (stride,) = instruction.operands, instruction.words
     module.declare_view(Resource("structured", operand.number, 1, 0, stride))
 
 
-def _shared(module: Module, one: Instruction) -> None:
-    (operand,) = one.operands
-    stride, count = one.words if one.name == "dcl_tgsm_structured" else (4, one.words[0] // 4)
+def _shared(module: Module, instruction: Instruction) -> None:
+    (operand,) = instruction.operands
+    stride, count = instruction.words if instruction.name == "dcl_tgsm_structured" else (4, instruction.words[0] // 4)
     if stride % 4 or not stride:
         raise UnsupportedShader(f"shared structures of {stride} bytes")
     if stride * count > _MOST_SHARED_BYTES:
@@ -93,13 +93,13 @@ def _shared(module: Module, one: Instruction) -> None:
     module.shared[operand.number] = stride // 4, stride // 4 * count
 
 
-def _threads(module: Module, one: Instruction) -> None:
-    x, y, z = one.words
+def _threads(module: Module, instruction: Instruction) -> None:
+    x, y, z = instruction.words
     module.threads = (x, y, z)
 
 
-def _temporaries(module: Module, one: Instruction) -> None:
-    (count,) = one.words
+def _temporaries(module: Module, instruction: Instruction) -> None:
+    (count,) = instruction.words
     if count > _MOST_REGISTERS:
         raise BadContainer(f"{count} temporary registers are declared, more than {_MOST_REGISTERS}")
     module.temporaries = count
@@ -108,10 +108,10 @@ def _temporaries(module: Module, one: Instruction) -> None:
 # Memory.
 
 
-def _address(module: Module, one: Instruction, operands: tuple[Operand, ...]) -> tuple[str, str]:
+def _address(module: Module, instruction: Instruction, operands: tuple[Operand, ...]) -> tuple[str, str]:
     """The element and the byte in it that an instruction names."""
     element = module.number(operands[0], 0)
-    return element, module.number(operands[1], 0) if one.name.endswith("structured") else "0"
+    return element, module.number(operands[1], 0) if instruction.name.endswith("structured") else "0"
 
 
 def _handle(module: Module, operand: Operand, *kinds: str) -> str:
@@ -133,33 +133,33 @@ def _shared_place(module: Module, operand: Operand, element: str, offset: str, c
     return module.let(f"getelementptr [{words} x i32], ptr addrspace(3) @g{operand.number}, i32 0, i32 {place}")
 
 
-def _load(module: Module, one: Instruction) -> None:
-    target, *where, view = one.operands
-    element, offset = _address(module, one, tuple(where))
+def _load(module: Module, instruction: Instruction) -> None:
+    target, *where, view = instruction.operands
+    element, offset = _address(module, instruction, tuple(where))
     if view.register == "g":
-        if one.name == "ld_raw":
+        if instruction.name == "ld_raw":
             element, offset = "0", element
         places = {place: _shared_place(module, view, element, offset, view.at(place)) for place in target.mask}
         module.put(
             target, {place: module.let(f"load i32, ptr addrspace(3) {at}, align 4") for place, at in places.items()}
         )
         return
-    handle, kind = _handle(module, view, one.name.removeprefix("ld_")), "%dx.types.ResRet.i32"
+    handle, kind = _handle(module, view, instruction.name.removeprefix("ld_")), "%dx.types.ResRet.i32"
     loaded = module.intrinsic(_LOAD, kind, "i32", handle, f"i32 {element}", f"i32 {offset}", "i8 15", "i32 4")
     module.put(target, {place: module.let(f"extractvalue {kind} {loaded}, {view.at(place)}") for place in target.mask})
 
 
-def _store(module: Module, one: Instruction) -> None:
-    view, *where, source = one.operands
-    element, offset = _address(module, one, tuple(where))
+def _store(module: Module, instruction: Instruction) -> None:
+    view, *where, source = instruction.operands
+    element, offset = _address(module, instruction, tuple(where))
     if view.register == "g":
-        if one.name == "store_raw":
+        if instruction.name == "store_raw":
             element, offset = "0", element
         for place in view.mask:
             at = _shared_place(module, view, element, offset, place)
             module.do(f"store i32 {module.floating_bits(source, place)}, ptr addrspace(3) {at}, align 4")
         return
-    handle = _handle(module, view, one.name.removeprefix("store_"))
+    handle = _handle(module, view, instruction.name.removeprefix("store_"))
     values = [module.floating_bits(source, place) if place in view.mask else "undef" for place in range(4)]
     listed = ", ".join(f"i32 {value}" for value in values)
     mask = sum(1 << place for place in view.mask)
@@ -172,8 +172,8 @@ def _kind(module: Module, view: Operand) -> str:
     return numbers[module.view(view.number).component]
 
 
-def _load_typed(module: Module, one: Instruction) -> None:
-    target, where, view = one.operands
+def _load_typed(module: Module, instruction: Instruction) -> None:
+    target, where, view = instruction.operands
     handle, kind = _handle(module, view, "uav_typed", "typed"), _kind(module, view)
     struct = f"%dx.types.ResRet.{'f32' if kind == 'float' else 'i32'}"
     element = module.number(where, 0)
@@ -184,8 +184,8 @@ def _load_typed(module: Module, one: Instruction) -> None:
     module.put(target, values)
 
 
-def _store_typed(module: Module, one: Instruction) -> None:
-    view, where, source = one.operands
+def _store_typed(module: Module, instruction: Instruction) -> None:
+    view, where, source = instruction.operands
     handle, kind = _handle(module, view, "uav_typed", "typed"), _kind(module, view)
     element = module.number(where, 0)
     read = module.floating if kind == "float" else module.floating_bits
@@ -194,7 +194,7 @@ def _store_typed(module: Module, one: Instruction) -> None:
     module.do(f"call void @dx.op.{_STORE_TYPED}.{kind}({number}, {handle}, i32 {element}, i32 undef, {listed}, i8 15)")
 
 
-def _sync(module: Module, one: Instruction) -> None:
+def _sync(module: Module, instruction: Instruction) -> None:
     module.do(f"call void @dx.op.{_BARRIER}(i32 {_BARRIER}, i32 {_GROUP_AND_SHARED})")
 
 

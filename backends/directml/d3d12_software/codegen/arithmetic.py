@@ -84,7 +84,7 @@ class Arithmetic:
         """fadd, fsub, fmul, fdiv or frem of two ``kind``."""
 
         def build(body: Body, *operands: str) -> str:
-            wide = [self.wide(body, kind, self.taken(body, kind, one)) for one in operands]
+            wide = [self.wide(body, kind, self.taken(body, kind, operand)) for operand in operands]
             result = body.let(f"{word} {wide[0][0]} {wide[0][1]}, {wide[1][1]}")
             return self.given(body, kind, self.narrow(body, kind, result))
 
@@ -125,7 +125,7 @@ class Arithmetic:
             if ordered:
                 # Equal numbers differ in the sign of zero if in anything: one with it, or without it, is chosen.
                 whole = f"i{FLOAT_BITS[kind]}"
-                bits = [body.bits(kind, one) for one in (first, second)]
+                bits = [body.bits(kind, operand) for operand in (first, second)]
                 joined = body.floating(kind, body.let(f"{'or' if least else 'and'} {whole} {bits[0]}, {bits[1]}"))
                 equal = body.let(f"fcmp oeq {kind} {first}, {second}")
                 chosen = body.let(f"select i1 {equal}, {kind} {joined}, {kind} {chosen}")
@@ -155,14 +155,14 @@ class Arithmetic:
         def build(body: Body, *operands: str) -> str:
             if kind == "half":
                 return self.given(body, kind, self._fused_half(body, operands))
-            a, b, c = (self.taken(body, kind, one) for one in operands)
+            a, b, c = (self.taken(body, kind, operand) for operand in operands)
             result = body.call(kind, f"llvm.fma.{suffix(kind)}", (kind, a), (kind, b), (kind, c))
             return self.given(body, kind, result)
 
         return self._definitions.function(f"d3d.mad.fused.{suffix(kind)}", kind, [kind] * 3, build)
 
     def _fused_half(self, body: Body, operands: tuple[str, ...]) -> str:
-        a, b, c = (body.let(f"fpext half {one} to float") for one in operands)
+        a, b, c = (body.let(f"fpext half {operand} to float") for operand in operands)
         product = body.let(f"fmul float {a}, {b}")  # exact: 22 digits, no exponent out of range
         total = body.let(f"fadd float {product}, {c}")
         # What the addition lost, exactly (Knuth's two-sum; no overflow is possible).
@@ -231,8 +231,8 @@ def _half_of_double(body: Body, value: str) -> str:
 def _towards_zero(body: Body, wide: str, value: str, nearest: str) -> str:
     """The FLOAT16 next to ``nearest`` towards zero if that lies beyond ``value``; infinity's is 65504."""
     sizes = [
-        body.call(wide, f"llvm.fabs.{suffix(wide)}", (wide, one))
-        for one in (value, body.let(f"fpext half {nearest} to {wide}"))
+        body.call(wide, f"llvm.fabs.{suffix(wide)}", (wide, operand))
+        for operand in (value, body.let(f"fpext half {nearest} to {wide}"))
     ]
     beyond = body.let(f"fcmp ogt {wide} {sizes[1]}, {sizes[0]}")
     bits = body.bits("half", nearest)

@@ -161,7 +161,7 @@ class Contraction:
             return ""
         for product, other in ((a, b), (b, a)):
             if factors := self._products.get((kind, product)):
-                operands = ", ".join(f"{kind} {one}" for one in (*factors, other))
+                operands = ", ".join(f"{kind} {factor}" for factor in (*factors, other))
                 return f"call {kind} @{self._arithmetic.fused(kind)}({operands})"
         return ""
 

@@ -131,7 +131,7 @@ def _same_type(function: str) -> Callable[[str], Callable[[Call], str]]:
     """A function of LLVM's on integers, whose result may be narrower than its operands."""
 
     def build(body: Body, call: Call, *operands: str) -> str:
-        value = body.call(call.kind, f"llvm.{function}.{call.kind}", *((call.kind, one) for one in operands))
+        value = body.call(call.kind, f"llvm.{function}.{call.kind}", *((call.kind, operand) for operand in operands))
         return _resized(body, call.kind, value, call.result)
 
     return _plain(build)
@@ -155,7 +155,7 @@ def _long_product(extend: str) -> Callable[[str], Callable[[Call], str]]:
     """The whole 64-bit product as (high, low)."""
 
     def build(body: Body, call: Call, a: str, b: str) -> str:
-        first, second = (body.let(f"{extend} i32 {one} to i64") for one in (a, b))
+        first, second = (body.let(f"{extend} i32 {operand} to i64") for operand in (a, b))
         product = body.let(f"mul i64 {first}, {second}")
         high = body.let(f"trunc i64 {body.let(f'lshr i64 {product}, 32')} to i32")
         low = body.let(f"trunc i64 {product} to i32")
@@ -168,8 +168,8 @@ def _udiv(body: Body, call: Call, a: str, b: str) -> str:
     zero = body.let(f"icmp eq i32 {b}, 0")
     divisor = body.let(f"select i1 {zero}, i32 1, i32 {b}")
     parts = [body.let(f"{word} i32 {a}, {divisor}") for word in ("udiv", "urem")]
-    parts = [body.let(f"select i1 {zero}, i32 -1, i32 {one}") for one in parts]
-    return body.struct(call.result, *(("i32", one) for one in parts))
+    parts = [body.let(f"select i1 {zero}, i32 -1, i32 {part}") for part in parts]
+    return body.struct(call.result, *(("i32", part) for part in parts))
 
 
 def _with_carry(function: str) -> Callable[[str], Callable[[Call], str]]:
@@ -189,7 +189,7 @@ def _bit_field(shift: str) -> Callable[[str], Callable[[Call], str]]:
     """Extract a field (width, offset, value), its upper bits filled by ``shift``."""
 
     def build(body: Body, call: Call, width: str, offset: str, value: str) -> str:
-        width, offset = (body.let(f"and i32 {one}, 31") for one in (width, offset))
+        width, offset = (body.let(f"and i32 {operand}, 31") for operand in (width, offset))
         reach = body.let(f"add i32 {width}, {offset}")
         inside = body.let(f"icmp ult i32 {reach}, 32")
         up = body.let(f"and i32 {body.let(f'sub i32 32, {reach}')}, 31")
@@ -203,7 +203,7 @@ def _bit_field(shift: str) -> Callable[[str], Callable[[Call], str]]:
 
 
 def _bit_insert(body: Body, call: Call, width: str, offset: str, value: str, into: str) -> str:
-    width, offset = (body.let(f"and i32 {one}, 31") for one in (width, offset))
+    width, offset = (body.let(f"and i32 {operand}, 31") for operand in (width, offset))
     ones = body.let(f"sub i32 {body.let(f'shl i32 1, {width}')}, 1")
     mask = body.let(f"shl i32 {ones}, {offset}")
     put = body.let(f"and i32 {body.let(f'shl i32 {value}, {offset}')}, {mask}")
@@ -231,7 +231,7 @@ def _bitcast(body: Body, call: Call, value: str) -> str:
 
 
 def _make_double(body: Body, call: Call, low: str, high: str) -> str:
-    parts = [body.let(f"zext i32 {one} to i64") for one in (low, high)]
+    parts = [body.let(f"zext i32 {half} to i64") for half in (low, high)]
     return body.floating("double", body.let(f"or i64 {parts[0]}, {body.let(f'shl i64 {parts[1]}, 32')}"))
 
 
@@ -341,4 +341,4 @@ INTRINSICS: dict[int, Intrinsic] = _table(
 
 def argument_kinds(arguments: Sequence[str]) -> tuple[str, ...]:
     """The types of arguments written as ``type value``."""
-    return tuple(one.rsplit(" ", 1)[0] for one in arguments)
+    return tuple(argument.rsplit(" ", 1)[0] for argument in arguments)

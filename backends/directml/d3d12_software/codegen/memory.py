@@ -126,8 +126,8 @@ class Memory:
                     value = _guarded_load(body, allowed, form.kind, self._element(body, base, element, form, place))
                     members[place] = (kind, self._loaded(body, kind, form, value))
                 elif place == 3:
-                    one = "1.0" if kind in FLOAT_BITS else "1"
-                    last = body.let(f"select i1 {allowed}, {kind} {one}, {kind} {_zero(kind)}")
+                    unit = "1.0" if kind in FLOAT_BITS else "1"
+                    last = body.let(f"select i1 {allowed}, {kind} {unit}, {kind} {_zero(kind)}")
                     members[place] = (kind, last)
             return body.struct(result, *members, ("i32", "-1"))
 

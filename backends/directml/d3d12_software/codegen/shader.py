@@ -75,8 +75,10 @@ class Shader:
         self.resources: tuple[Resource, ...] = (*self.interface.views, *self.interface.constants)
         self.threads = self.interface.threads
         self._by_register = [build.at(register) for register in range(build.registers)]
-        self._typed = [place for place, one in enumerate(self._by_register) if one and one.kind == "typed"]
-        self._declared_bytes = max((one.stride for one in self.interface.constants), default=0)
+        self._typed = [
+            place for place, resource in enumerate(self._by_register) if resource and resource.kind == "typed"
+        ]
+        self._declared_bytes = max((constant.stride for constant in self.interface.constants), default=0)
         self._constant_bytes = 16 * build.rows
         self._variants: dict[tuple[int, ...], _Variant] = {}
         self._checked: set[tuple[tuple[str, int, int], ...]] = set()
@@ -145,8 +147,8 @@ class Shader:
 
     def _variant(self, formats: tuple[int, ...]) -> _Variant:
         with self._lock:
-            found = self._variants.get(formats)
-            if found is None:
+            variant = self._variants.get(formats)
+            if variant is None:
                 chosen = dict(zip(self._typed, formats, strict=True))
                 units = []
                 for register, resource in enumerate(self._by_register):
@@ -155,9 +157,9 @@ class Shader:
                         units.append(size_of(form.kind) * form.components)
                     else:
                         units.append((resource.stride if resource else 0) or 1)
-                found = _Variant(Code(self._build.object_for(chosen)), tuple(units))
-                self._variants[formats] = found
-            return found
+                variant = _Variant(Code(self._build.object_for(chosen)), tuple(units))
+                self._variants[formats] = variant
+            return variant
 
 
 class _Variant:
@@ -184,10 +186,10 @@ class _Build:
             self.interface = self._planned().interface
             # Whatever the shader holds that is not supported is to be found now, and not at its first dispatch.
             tried = {
-                place: one.likely_format
-                for one in self.interface.views
-                if one.kind == "typed"
-                for place in range(one.register, one.register + one.count)
+                place: view.likely_format
+                for view in self.interface.views
+                if view.kind == "typed"
+                for place in range(view.register, view.register + view.count)
             }
             if tried:
                 translate(self._planned(), personality, tried)
@@ -262,7 +264,7 @@ def compiler_of(personality: Personality, cache_folder: Path | None) -> ShaderCo
 
 
 def _interface(kept: dict[str, Any]) -> Interface:
-    views, constants = ([Resource(**one) for one in kept[name]] for name in ("views", "constants"))
+    views, constants = ([Resource(**fields) for fields in kept[name]] for name in ("views", "constants"))
     return Interface(str(kept["entry"]), tuple(kept["threads"]), tuple(views), tuple(constants))
 
 

@@ -179,12 +179,12 @@ class _Translation:
         self._handles[name] = (number, register)
 
     def _handle(self, argument: str, number: int) -> int:
-        found = self._handles.get(argument.rsplit(" ", 1)[1])
-        if found is None:
+        handle = self._handles.get(argument.rsplit(" ", 1)[1])
+        if handle is None:
             raise UnsupportedShader("a handle that does not come from createHandle right away")
-        if found[0] != number:
-            raise UnsupportedShader(f"{_CLASSES[found[0]]} used as {_CLASSES[number]}")
-        return found[1]
+        if handle[0] != number:
+            raise UnsupportedShader(f"{_CLASSES[handle[0]]} used as {_CLASSES[number]}")
+        return handle[1]
 
     def _view(self, argument: str) -> tuple[Resource, int, str]:
         """The view behind a handle argument: its declaration, register, and its two arguments."""

@@ -72,10 +72,10 @@ class Buffer(DeviceChild):
     def GetHeapProperties(self, properties: int | None, flags: int | None) -> int:
         """A default heap."""
         if properties:
-            found = D3D12_HEAP_PROPERTIES.from_address(properties)
-            ctypes.memset(properties, 0, ctypes.sizeof(found))
-            found.Type = D3D12_HEAP_TYPE.D3D12_HEAP_TYPE_DEFAULT
-            found.CreationNodeMask = found.VisibleNodeMask = 1
+            heap_properties = D3D12_HEAP_PROPERTIES.from_address(properties)
+            ctypes.memset(properties, 0, ctypes.sizeof(heap_properties))
+            heap_properties.Type = D3D12_HEAP_TYPE.D3D12_HEAP_TYPE_DEFAULT
+            heap_properties.CreationNodeMask = heap_properties.VisibleNodeMask = 1
         if flags:
             ctypes.c_int32.from_address(flags).value = 0
         return 0

@@ -99,19 +99,19 @@ class CommandList(DeviceChild):
 
     def SetPipelineState(self, pipeline: int) -> None:
         """Use a shader from here on."""
-        found = implementation(pipeline)
-        if not isinstance(found, PipelineState):
-            raise UnsupportedByAdapter(f"a {type(found).__name__} as a pipeline state")
-        self._pipeline = found
+        pipeline_state = implementation(pipeline)
+        if not isinstance(pipeline_state, PipelineState):
+            raise UnsupportedByAdapter(f"a {type(pipeline_state).__name__} as a pipeline state")
+        self._pipeline = pipeline_state
 
     def SetComputeRootSignature(self, signature: int) -> None:
         """Use a root signature from here on; its constants begin as zero."""
-        found = implementation(signature)
-        if not isinstance(found, RootSignature):
-            raise UnsupportedByAdapter(f"a {type(found).__name__} as a root signature")
-        if found is not self._signature:
-            self._signature = found
-            self._constants = bytearray(4 * found.constant_count)
+        root_signature = implementation(signature)
+        if not isinstance(root_signature, RootSignature):
+            raise UnsupportedByAdapter(f"a {type(root_signature).__name__} as a root signature")
+        if root_signature is not self._signature:
+            self._signature = root_signature
+            self._constants = bytearray(4 * root_signature.constant_count)
             self._first_view = 0
 
     def SetComputeRootDescriptorTable(self, index: int, handle: int) -> None:
@@ -154,7 +154,7 @@ class CommandList(DeviceChild):
 
 
 def _buffer(address: int) -> Buffer:
-    found = implementation(address)
-    if not isinstance(found, Buffer):
-        raise UnsupportedByAdapter(f"a copy with a {type(found).__name__}")
-    return found
+    buffer = implementation(address)
+    if not isinstance(buffer, Buffer):
+        raise UnsupportedByAdapter(f"a copy with a {type(buffer).__name__}")
+    return buffer

@@ -198,18 +198,18 @@ class SoftwareDXCoreAdapter(ComObject):
 
     def GetPropertySize(self, number: int, out: int) -> int:
         """The bytes of a property."""
-        found = _PROPERTIES.get(number)
-        if found is None:
+        data = _PROPERTIES.get(number)
+        if data is None:
             return E_INVALIDARG
-        ctypes.c_size_t.from_address(out).value = len(found)
+        ctypes.c_size_t.from_address(out).value = len(data)
         return 0
 
     def GetProperty(self, number: int, size: int, out: int) -> int:
         """A property."""
-        found = _PROPERTIES.get(number)
-        if found is None or size < len(found):
+        data = _PROPERTIES.get(number)
+        if data is None or size < len(data):
             return E_INVALIDARG
-        ctypes.memmove(out, found, len(found))
+        ctypes.memmove(out, data, len(data))
         return 0
 
 

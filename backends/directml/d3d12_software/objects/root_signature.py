@@ -88,10 +88,10 @@ class RootSignature(DeviceChild):
         super().__init__(device)
 
     def _only(self, kind: str) -> int:
-        found = [parameter for parameter in self.parameters if parameter.kind == kind]
-        if len(found) > 1 or any(parameter.register or parameter.space for parameter in found):
+        parameters = [parameter for parameter in self.parameters if parameter.kind == kind]
+        if len(parameters) > 1 or any(parameter.register or parameter.space for parameter in parameters):
             raise UnsupportedByAdapter(f"a root signature with the parameters {list(self.parameters)}")
-        return found[0].count if found else 0
+        return parameters[0].count if parameters else 0
 
 
 class Blob(ComObject):

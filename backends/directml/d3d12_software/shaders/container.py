@@ -62,8 +62,8 @@ def older_program(container: bytes) -> bytes | None:
     Raises:
         BadContainer: no container, or a damaged one.
     """
-    found = dict(parts(container))
-    return None if "DXIL" in found else found.get("SHEX")
+    by_name = dict(parts(container))
+    return None if "DXIL" in by_name else by_name.get("SHEX")
 
 
 def program(container: bytes) -> Program:
@@ -73,12 +73,14 @@ def program(container: bytes) -> Program:
         BadContainer: no container, a damaged one, or one without DXIL.
         UnsupportedShader: a program that is no compute shader.
     """
-    found = list(parts(container))
-    by_name = dict(found)
+    named_parts = list(parts(container))
+    by_name = dict(named_parts)
     if "DXIL" not in by_name:
         if "SHDR" in by_name:
             raise UnsupportedShader("shader model 4 bytecode (a container with a SHDR part)")
-        raise BadContainer(f"the container has no DXIL part among {', '.join(name for name, _ in found) or 'none'}")
+        raise BadContainer(
+            f"the container has no DXIL part among {', '.join(name for name, _ in named_parts) or 'none'}"
+        )
     part = by_name["DXIL"]
     if len(part) < _PROGRAM.size:
         raise BadContainer(f"the DXIL part has {len(part)} bytes, fewer than its header")

@@ -15,7 +15,7 @@ def size_of(kind: str) -> int:
 
 def split_arguments(text: str) -> list[str]:
     """Cut ``text`` at the commas that no bracket or quotation encloses."""
-    found, depth, start, quoted = [], 0, 0, False
+    arguments, depth, start, quoted = [], 0, 0, False
     for place, letter in enumerate(text):
         if letter == '"':
             quoted = not quoted
@@ -26,10 +26,10 @@ def split_arguments(text: str) -> list[str]:
         elif letter in ")]}>":
             depth -= 1
         elif letter == "," and depth == 0:
-            found.append(text[start:place].strip())
+            arguments.append(text[start:place].strip())
             start = place + 1
     last = text[start:].strip()
-    return [*found, last] if last or found else []
+    return [*arguments, last] if last or arguments else []
 
 
 class Body:
@@ -70,14 +70,14 @@ class Body:
 
     def call(self, kind: str, function: str, *arguments: tuple[str, str]) -> str:
         """Call ``@function`` with (type, value) pairs; the name may carry its overload."""
-        inner = ", ".join(f"{one} {value}" for one, value in arguments)
+        inner = ", ".join(f"{type_name} {value}" for type_name, value in arguments)
         return self.let(f"call {kind} @{function}({inner})")
 
     def struct(self, kind: str, *members: tuple[str, str]) -> str:
         """A struct of type ``kind`` with (type, value) members."""
         made = "poison"
-        for place, (one, value) in enumerate(members):
-            made = self.let(f"insertvalue {kind} {made}, {one} {value}, {place}")
+        for place, (type_name, value) in enumerate(members):
+            made = self.let(f"insertvalue {kind} {made}, {type_name} {value}, {place}")
         return made
 
 

@@ -23,18 +23,18 @@ class Plan:
     @property
     def registers(self) -> int:
         """How many view registers it can reach."""
-        return max((one.register + one.count for one in self.interface.views), default=0)
+        return max((view.register + view.count for view in self.interface.views), default=0)
 
     @property
     def rows(self) -> int:
         """16-byte rows of its constants."""
-        return max((-(-one.stride // 16) for one in self.interface.constants), default=0)
+        return max((-(-constant.stride // 16) for constant in self.interface.constants), default=0)
 
     def at(self, register: int) -> Resource | None:
         """The view declared for ``register``."""
-        for one in self.interface.views:
-            if one.register <= register < one.register + one.count:
-                return one
+        for view in self.interface.views:
+            if view.register <= register < view.register + view.count:
+                return view
         return None
 
 
@@ -53,12 +53,12 @@ def checked(text: str, interface: Interface) -> Plan:
     Raises:
         UnsupportedShader: it declares something that is not supported.
     """
-    for one in (*interface.views, *interface.constants):
-        if one.space:
-            raise UnsupportedShader(f"register space {one.space}")
-        if one.count < 0:
+    for view in (*interface.views, *interface.constants):
+        if view.space:
+            raise UnsupportedShader(f"register space {view.space}")
+        if view.count < 0:
             raise UnsupportedShader("an unbounded range of registers")
-    for one in interface.constants:
-        if one.register or one.count != 1:
-            raise UnsupportedShader(f"a constant buffer in register b{one.register or one.count - 1}")
+    for view in interface.constants:
+        if view.register or view.count != 1:
+            raise UnsupportedShader(f"a constant buffer in register b{view.register or view.count - 1}")
     return Plan(text, interface)

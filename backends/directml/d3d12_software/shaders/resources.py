@@ -78,7 +78,7 @@ def typed_format(number: int) -> Format:
     try:
         return FORMATS[number]
     except KeyError:
-        known = ", ".join(f"{one.name} ({number})" for number, one in FORMATS.items())
+        known = ", ".join(f"{dxgi_format.name} ({number})" for number, dxgi_format in FORMATS.items())
         raise UnsupportedShader(f"DXGI_FORMAT {number} in a typed view (it knows {known})") from None
 
 
