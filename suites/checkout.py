@@ -1,9 +1,12 @@
-"""What a checkout has and an installed copy lacks: the catalogues of broken and of permitted implementations."""
+"""What a checkout has and an installed copy lacks: catalogues of implementations, kept results and baselines."""
 
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import ModuleType
+
+_HOUSE = Path(__file__).resolve().parents[1]
 
 
 def proof_of_the_suite() -> ModuleType | None:
@@ -14,3 +17,25 @@ def proof_of_the_suite() -> ModuleType | None:
         if not (error.name or "").startswith("dmlcts.suites.selftest"):
             raise
         return None
+
+
+def kept_results() -> list[Path]:
+    """The results files that are kept in the repository, all operators' last; an installed copy has some of them."""
+    kept = _HOUSE / "reports/examples"
+    return [*sorted(kept.glob("*.results.json")), *sorted(kept.glob("all_operators/*.results.json.gz"))]
+
+
+def kept_histories() -> list[Path]:
+    """The histories of packages that are kept in the repository."""
+    return sorted((_HOUSE / "reports/examples").glob("history-*.json"))
+
+
+def kept_baselines() -> list[Path]:
+    """The baselines that are kept in the repository; none in an installed copy."""
+    return sorted((_HOUSE / "backends/baselines").glob("*.yaml"))
+
+
+def kept_pairs() -> Path | None:
+    """The folder of ready pages for pairs of implementations; ``None`` where none are kept."""
+    folder = _HOUSE / "reports/examples/pairs"
+    return folder if folder.is_dir() else None

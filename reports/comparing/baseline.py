@@ -7,7 +7,7 @@ departure that is new and one that is gone are both news.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,33 @@ class Departure:
         return f"{self.clause} on {self.operator} {self.data_type}: {self.outcome}"
 
 
+@dataclass(frozen=True, order=True)
+class UpstreamReport:
+    """A report of a departure to the people who maintain the implementation.
+
+    Attributes:
+        report: its text: a file, as the baseline's folder reaches it, or an address.
+        state: "drafted", "filed", "confirmed", "fixed" or "declined".
+        address: the thread upstream; "" where there is none.
+        fixed_in: the first release that is right; "" where none is.
+    """
+
+    report: str
+    state: str
+    address: str = ""
+    fixed_in: str = ""
+
+    @property
+    def words(self) -> str:
+        """The state in words: "fixed in 1.32.0"."""
+        return f"{self.state} in {self.fixed_in}" if self.fixed_in else self.state
+
+    def to_json(self) -> dict[str, str]:
+        """Its members in a document; empty ones are left out."""
+        written = {"report": self.report, "state": self.state, "address": self.address, "fixed_in": self.fixed_in}
+        return {name: value for name, value in written.items() if value}
+
+
 @dataclass(frozen=True)
 class Entry:
     """Departures of one clause, on one operator, that have one reason.
@@ -53,6 +80,7 @@ class Entry:
         data_types: the names of the types it holds for.
         because: why the implementation departs; Markdown, "" until somebody found out.
         since: the releases that have it; Markdown, "" until somebody found out.
+        upstream: its reports upstream.
     """
 
     clause: str
@@ -61,6 +89,7 @@ class Entry:
     data_types: tuple[str, ...]
     because: str = ""
     since: str = ""
+    upstream: tuple[UpstreamReport, ...] = ()
 
     @property
     def departures(self) -> tuple[Departure, ...]:
@@ -143,13 +172,11 @@ def baseline_of(results: Mapping[str, Any], known: Baseline | None = None) -> Ba
     groups: dict[Entry, list[str]] = {}
     for departure in sorted(departures_of(results)):
         kept = None if known is None else known.entry(departure)
-        notes = ("", "") if kept is None else (kept.because, kept.since)
-        group = Entry(departure.clause, departure.operator, departure.outcome, (), *notes)
+        group = Entry(departure.clause, departure.operator, departure.outcome, ())
+        if kept is not None:
+            group = replace(group, because=kept.because, since=kept.since, upstream=kept.upstream)
         groups.setdefault(group, []).append(departure.data_type)
-    entries = [
-        Entry(group.clause, group.operator, group.outcome, _in_order(names), group.because, group.since)
-        for group, names in groups.items()
-    ]
+    entries = [replace(group, data_types=_in_order(names)) for group, names in groups.items()]
     entries.sort(key=_order)
     device = {name: str(results["device"][name]) for name in ("name", "adapter", "library", "version")}
     return Baseline({name: results[name] for name in _CONDITIONS}, device, tuple(entries))
@@ -184,7 +211,7 @@ def write(baseline: Baseline, path: Path) -> None:
     Raises:
         UsageError: it cannot be written.
     """
-    reasons: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    reasons: dict[tuple[str, str, tuple[UpstreamReport, ...]], list[dict[str, Any]]] = {}
     for entry in baseline.entries:
         row = {
             "clause": entry.clause,
@@ -192,14 +219,19 @@ def write(baseline: Baseline, path: Path) -> None:
             "outcome": entry.outcome,
             "data_types": list(entry.data_types),
         }
-        reasons.setdefault((entry.because, entry.since), []).append(row)
+        reasons.setdefault((entry.because, entry.since, entry.upstream), []).append(row)
     document = {
         "format": FORMAT,
         **baseline.conditions,
         "device": dict(baseline.device),
         "departures": [
-            {"because": because, **({"since": since} if since else {}), "rows": rows}
-            for (because, since), rows in reasons.items()
+            {
+                "because": because,
+                **({"since": since} if since else {}),
+                **({"upstream": [report.to_json() for report in upstream]} if upstream else {}),
+                "rows": rows,
+            }
+            for (because, since, upstream), rows in reasons.items()
         ],
     }
     write_text(path, dump_yaml(document))
@@ -221,6 +253,7 @@ def load(path: Path) -> Baseline:
                 tuple(row["data_types"]),
                 group["because"].strip("\n"),
                 group.get("since", "").strip("\n"),
+                tuple(UpstreamReport(**report) for report in group.get("upstream", ())),
             )
             for group in document["departures"]
             for row in group["rows"]

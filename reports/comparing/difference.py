@@ -31,7 +31,7 @@ _DEVICE = ("name", "adapter", "driver", "library", "version", "feature_level", "
 REGRESSIONS = ("newly_failing", "failing_worse", "no_longer_run", "appeared_failing", "newly_stray")
 """The lists of a difference that are regressions."""
 
-_TITLES = {
+TITLES = {
     "newly_failing": "newly failing",
     "failing_worse": "failing in a worse way",
     "no_longer_run": "no longer run",
@@ -42,6 +42,7 @@ _TITLES = {
     "appeared": "new in B",
     "disappeared": "not in B",
 }
+"""The lists of a difference, with what each holds."""
 _CLEAN = (Outcome.PASS, Outcome.CHARACTERISED)
 
 
@@ -156,7 +157,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
             "after": Provenance.of("B", second).to_json(),
         },
         "identity": _identity(first, second),
-        **{name: rows[name] for name in _TITLES if name != "newly_stray"},
+        **{name: rows[name] for name in TITLES if name != "newly_stray"},
         "newly_stray": _strays(first, second),
         "newly_interrupted": bool(second["interrupted"] and not first["interrupted"]),
         "behaviours": _behaviours(first, second),
@@ -166,7 +167,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
     return document
 
 
-def _grouped(rows: list[Mapping[str, Any]], tables: Tables) -> Iterator[tuple[str, str, str]]:
+def grouped_rows(rows: list[Mapping[str, Any]], tables: Tables) -> Iterator[tuple[str, str, str]]:
     """Clause, change and places of rows that changed alike."""
     alike: dict[tuple[str, Any, Any], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
@@ -192,7 +193,7 @@ def _lost(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield f"{short(loss['operator'])} on {loss['types']}", change, loss["at"]
 
 
-def _made_with(document: Mapping[str, Any]) -> Iterator[str]:
+def made_with_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """What A and B were made with, a line each, and a line more where their tables differ."""
     made = document["made_with"]
     first, second = Provenance.read("A", made["before"]), Provenance.read("B", made["after"])
@@ -204,7 +205,7 @@ def _made_with(document: Mapping[str, Any]) -> Iterator[str]:
 
 def closing(document: Mapping[str, Any]) -> str:
     """The difference in one line."""
-    counts = [f"{len(document[name])} {title}" for name, title in _TITLES.items() if document[name]]
+    counts = [f"{len(document[name])} {title}" for name, title in TITLES.items() if document[name]]
     counts += ["the run was interrupted"] if document["newly_interrupted"] else []
     counts += [f"{many(len(document['behaviours']), 'behaviour')} changed"] if document["behaviours"] else []
     lost = len(document["lost_accuracy"])
@@ -219,14 +220,14 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
     lines = [
         f"verdict: {verdict['before']}" + (f" -> {verdict['after']}" if verdict["before"] != verdict["after"] else "")
     ]
-    lines += _made_with(document)
+    lines += made_with_lines(document)
     if document["identity"]:
         lines += ["", "the runs are different runs:"]
         lines += [
             f"  {identity_change['what']}: {_said(identity_change['before'])} -> {_said(identity_change['after'])}"
             for identity_change in document["identity"]
         ]
-    for name, title in _TITLES.items():
+    for name, title in TITLES.items():
         if document[name]:
             lines += ["", f"{title} ({len(document[name])}):"]
             if name == "newly_stray":
@@ -234,11 +235,11 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
                     f"  {failure['test']}: {failure['outcome']}: {failure['title']}" for failure in document[name]
                 ]
             else:
-                groups = _grouped(document[name], tables)
+                groups = grouped_rows(document[name], tables)
                 lines += [f"  {clause} · {where}: {change.replace('→', '->')}" for clause, change, where in groups]
     if document["behaviours"]:
         lines += ["", f"changed behaviour where the pages are silent ({len(document['behaviours'])}):"]
-        for clause, change, where in _grouped(document["behaviours"], tables):
+        for clause, change, where in grouped_rows(document["behaviours"], tables):
             lines.append(f"  {clause} · {where}: {change.replace('→', '->')}")
     if document["lost_accuracy"]:
         lines += ["", f"lost accuracy ({len(document['lost_accuracy'])}), which is no regression within the bounds:"]
@@ -251,7 +252,7 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
     verdict = document["verdict"]
     sign = "❌" if document["regression"] else "✅"
     lines = [f"## {sign} {closing(document)}", "", f"Verdict: {verdict['before']} → {verdict['after']}."]
-    lines += ["", *(f"- {code(line)}" for line in _made_with(document))]
+    lines += ["", *(f"- {code(line)}" for line in made_with_lines(document))]
     if document["identity"]:
         lines += ["", "The runs are different runs:", ""]
         rows = [
@@ -263,7 +264,7 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
             for identity_change in document["identity"]
         ]
         lines += table(["what", "A", "B"], rows)
-    for name, title in _TITLES.items():
+    for name, title in TITLES.items():
         if not document[name]:
             continue
         lines += ["", f"### {title[0].upper()}{title[1:]}", ""]
@@ -273,11 +274,11 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
                 for failure in document[name]
             ]
         else:
-            groups = _grouped(document[name], tables)
+            groups = grouped_rows(document[name], tables)
             lines += table(["clause", "change", "where"], ([cell(part) for part in row] for row in groups))
     if document["behaviours"]:
         lines += ["", "### Changed behaviour where the pages are silent", ""]
-        groups = _grouped(document["behaviours"], tables)
+        groups = grouped_rows(document["behaviours"], tables)
         lines += table(["clause", "change", "where"], ([cell(part) for part in row] for row in groups))
     if document["lost_accuracy"]:
         lines += ["", "### Lost accuracy", "", "No regression within the bounds that are judged.", ""]

@@ -25,12 +25,14 @@ from dmlcts.specs import DataType
 
 SCHEMA = "dmlcts-history/1"
 DEPARTS, HOLDS, OPEN, UNJUDGED = "departs", "holds", "open", "unjudged"
-_MARKS = {DEPARTS: "✗", HOLDS: "✓", OPEN: "·", UNJUDGED: " "}
+MARKS = {DEPARTS: "✗", HOLDS: "✓", OPEN: "·", UNJUDGED: " "}
+"""The sign of each state."""
 _HOW = ("selection", "profile", "seed", "strict")
 _CLEAN = {Outcome.PASS.value, Outcome.CHARACTERISED.value}
 _OPEN = {Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value}
 _TYPES = [data_type.name for data_type in DataType]
-_LEGEND = "✗ departs, ✓ holds, · not owed or not supported by that release, blank: not judged."
+LEGEND = "✗ departs, ✓ holds, · not owed or not supported by that release, blank: not judged."
+"""What the signs mean."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         types,
         since,
         until,
-        "".join(_MARKS[state] for state in row["states"]),
+        "".join(MARKS[state] for state in row["states"]),
     ]
 
 
@@ -223,7 +225,7 @@ def print_history(document: Mapping[str, Any], console: Console) -> None:
     nothing = _without_departures(document)
     console.print(Text(nothing) if nothing else table)
     if not nothing:
-        console.print(Text(_LEGEND))
+        console.print(Text(LEGEND))
 
 
 def _row(*cells: str) -> str:
@@ -240,7 +242,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         verdict = release["verdict"].replace("_", " ") if release["verdict"] else f"not judged: {release['reason']}"
         lines.append(_row(release["version"], release["feature_level"], verdict, made))
     nothing = _without_departures(document)
-    lines += ["", nothing or _LEGEND]
+    lines += ["", nothing or LEGEND]
     if not nothing:
         lines += ["", _row(*_HEAD), "|---" * len(_HEAD) + "|"]
         lines += [_row(*_cells(row)) for row in document["departures"]]
@@ -286,8 +288,8 @@ def html(document: Mapping[str, Any]) -> str:
     return environment.from_string(_PAGE).render(
         **document,
         short=short,
-        marks=_MARKS,
-        legend=_LEGEND,
+        marks=MARKS,
+        legend=LEGEND,
         how=_how(document),
         mixed=_mixed(document),
         made_with=_made_with(document),

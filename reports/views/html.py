@@ -133,7 +133,8 @@ def inlined(style: str, script: str) -> dict[str, Markup]:
     return {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
 
 
-def _identity(view: Overview) -> list[tuple[str, object]]:
+def identity(view: Overview) -> list[tuple[str, object]]:
+    """What was judged and how: labels and values."""
     results = view.results
     device, suite = results["device"], results["suite"]
     commit = suite["commit"][:12] + (" (modified)" if suite["modified"] else "") if suite["commit"] else ""
@@ -264,9 +265,17 @@ def _dispatch(failure: Failure) -> tuple[str, str]:
     return json.dumps(written, indent=2, ensure_ascii=False), ""
 
 
-def _behaviours(
+def behaviour_lines(
     view: Overview, alike: Sequence[Likeness], known: Sequence[Known], tables: Tables
 ) -> list[BehaviourLine]:
+    """The behaviours of a run, those of one clause that are the same in one line.
+
+    Args:
+        view: the run.
+        alike: known implementations to set beside it.
+        known: all known implementations, those of ``alike`` among them.
+        tables: the spec tables, for the words.
+    """
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for record in view.results["behaviours"]:
         grouped[record["clause"], record["behaviour"]].append(record)
@@ -313,7 +322,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     view = overview(results, tables)
     known = known_implementations() if known is None else known
     alike = likenesses(results, known)[:MOST_KNOWN]
-    behaviours = _behaviours(view, alike, known, tables)
+    behaviours = behaviour_lines(view, alike, known, tables)
     outcomes = {outcome_of(row) for row in [*results["clauses"], *results["failures"]]}
     sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
     sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
@@ -331,7 +340,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             view=view,
             words=with_waived(view.verdict.words, results["clauses"]),
             results=results,
-            identity=_identity(view),
+            identity=identity(view),
             provenance=_provenance(view, tables),
             sections=sections,
             broken=[entry for entry in view.entries if entry.outcome.breaks_conformance],

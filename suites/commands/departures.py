@@ -70,6 +70,43 @@ def check(results: str, path: str) -> None:
     sys.exit(1)
 
 
+@baseline.command()
+@_RESULTS
+@click.argument("path", type=click.Path(), metavar="FILE")
+@click.option("--json", "json_path", type=click.Path(), metavar="OUT", help="Write the triage as JSON.")
+@click.option(
+    "--tables",
+    multiple=True,
+    type=click.Path(),
+    metavar="PATH",
+    help="A file or folder of further operator tables; repeatable.",
+)
+@judges_nothing
+def triage(results: str, path: str, json_path: str | None, tables: tuple[str, ...]) -> None:
+    r"""Show each cause of failures in a run, its reason in FILE, and the reports upstream with their state.
+
+    FILE is a baseline. Its reasons may name reports: `upstream: [{report: my-report.md, state: drafted}]`. The state is
+    drafted, filed, confirmed, fixed or declined; `address` names the thread upstream, `fixed_in` the release.
+
+    \b
+    dmlcts baseline triage results backends/baselines/directml.yaml --json directml.triage.json
+    """
+    from dmlcts.reports.comparing import baseline as baselines
+    from dmlcts.reports.comparing import triage as triages
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.reports.documents.wording import many
+    from dmlcts.reports.documents.writing import write_json
+    from dmlcts.specs.loading import load_tables
+
+    document = triages.triage_of(load_results(results), load_tables(*map(Path, tables)), baselines.load(Path(path)))
+    for line in triages.lines(document):
+        say(line)
+    say(f"{many(len(document['causes']), 'cause')}, {triages.unexplained(document)} without a reason")
+    if json_path is not None:
+        write_json(Path(json_path), document)
+        say(f"written: {json_path}")
+
+
 @click.command()
 @_RESULTS
 @click.option("--baseline", "known", type=click.Path(), metavar="FILE", help="The baseline that holds the reasons.")

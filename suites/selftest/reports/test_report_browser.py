@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,13 @@ import pytest
 
 from dmlcts.reports.views import html
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.chromium import AVAILABLE, CONTRAST, MISSING, emulate, started
 from dmlcts.suites.selftest.reports.report_samples import conformant, failing, hostile
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install -e '.[dev]'")
 By = pytest.importorskip("selenium.webdriver.common.by").By
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
-_BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_DRIVER = shutil.which("chromedriver")
-
-pytestmark = pytest.mark.skipif(
-    _BROWSER is None or _DRIVER is None, reason="no Chromium with its driver: apt-get install chromium chromium-driver"
-)
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason=MISSING)
 
 SAMPLES = {"conformant": conformant, "failing": failing, "hostile": hostile}
 EVERY_SAMPLE = pytest.mark.parametrize("sample", list(SAMPLES))
@@ -46,12 +40,7 @@ class Browser:
 
     def show(self, sample: str, fragment: str = "", width: int = 1200, **features: str) -> None:
         """Load a sample's page afresh, 1200 pixels wide, light and on a screen unless told otherwise."""
-        media = {"media": features.pop("media", "screen")}
-        wanted = {"prefers-color-scheme": "light", "prefers-reduced-motion": "reduce"} | features
-        self.command(
-            "Emulation.setEmulatedMedia", features=[{"name": n, "value": v} for n, v in wanted.items()], **media
-        )
-        self.command("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        emulate(self.driver, width, **features)
         self.driver.get("about:blank")
         self.driver.get(self._address(sample) + fragment)
 
@@ -81,23 +70,8 @@ class Browser:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A headless Chromium that resolves no name."""
     folder = tmp_path_factory.mktemp("pages")
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(_BROWSER)
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={folder / 'profile'}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=str(_DRIVER)))
-    try:
+    with started(folder) as driver:
         yield Browser(driver, folder)
-    finally:
-        driver.quit()
 
 
 # Nothing runs, nothing loads.
@@ -285,52 +259,13 @@ def test_a_cell_opens_with_the_keyboard(browser: Browser) -> None:
     assert browser.fragment == "#operator=ELEMENT_WISE_ROUND&type=FLOAT32&subject=rounding"
 
 
-_CONTRAST = """
-const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-  .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const ratio = (a, b) => {
-  const [x, y] = [luminance(a), luminance(b)].sort((m, n) => n - m);
-  return (x + 0.05) / (y + 0.05);
-};
-const behind = (element) => {
-  for (let at = element; at; at = at.parentElement) {
-    const colour = parse(getComputedStyle(at).backgroundColor);
-    if (colour.length < 4 || colour[3] === 1) return colour;
-  }
-  return [255, 255, 255];
-};
-const found = {};
-for (const details of document.querySelectorAll("details")) details.open = true;
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-let count = 0;
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || /^(SCRIPT|STYLE|TITLE|title)$/.test(element.tagName)) continue;
-  if (element.closest(".hidden, option")) continue;
-  const style = getComputedStyle(element);
-  const colour = parse(element.closest("svg") ? style.fill : style.color);
-  const value = ratio(colour, behind(element));
-  count += 1;
-  if (value < 4.5) found[element.className + " " + element.tagName + " " + style.color] = value.toFixed(2);
-}
-for (const glyph of document.querySelectorAll(".g, .mark path")) {
-  const style = getComputedStyle(glyph);
-  const value = ratio(parse(glyph.tagName === "path" ? style.stroke : style.color), behind(glyph.parentElement));
-  if (value < 3) found["glyph " + glyph.getAttribute("class")] = value.toFixed(2);
-}
-return [count, found];
-"""
-
-
 @SCHEMES
 @pytest.mark.parametrize("sample", ["conformant", "failing"])
 def test_text_and_glyphs_stand_out_from_what_is_behind_them(browser: Browser, sample: str, scheme: str) -> None:
     browser.show(sample, **{"prefers-color-scheme": scheme})
     paper = browser.run("return getComputedStyle(document.body).backgroundColor")
     assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}[scheme]
-    count, faint = browser.run(_CONTRAST)
+    count, faint = browser.run(CONTRAST)
     assert faint == {}
     assert count > 1000
 
@@ -338,7 +273,7 @@ def test_text_and_glyphs_stand_out_from_what_is_behind_them(browser: Browser, sa
 def test_faint_text_would_be_noticed(browser: Browser) -> None:
     browser.show("failing")
     browser.run("document.querySelector('.sentence').style.color = '#999'")
-    assert browser.run(_CONTRAST)[1] == {"sentence P rgb(153, 153, 153)": "2.85"}
+    assert browser.run(CONTRAST)[1] == {"sentence P rgb(153, 153, 153)": "2.85"}
 
 
 def test_no_outcome_is_told_by_colour_alone(browser: Browser) -> None:

@@ -18,7 +18,7 @@ from dmlcts.suites.selftest.reports.test_report_markdown import outside_code
 
 TABLES = load_tables()
 ROW = {"clause": "round.toward-infinity", "operator": ROUND, "data_type": "FLOAT32"}
-LISTS = [*differences._TITLES]
+LISTS = [*differences.TITLES]
 
 
 def compared(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,251 @@
+"""What kept results show of one clause of an operator: who breaks it with which smallest case, and where it holds."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dmlcts.reports.comparing.reproduction import Reproduction
+from dmlcts.reports.comparing.triage import RowKey
+from dmlcts.reports.documents.outcomes import Outcome, worst
+from dmlcts.reports.documents.wording import behaviour_text, type_order
+from dmlcts.reports.site.kept import Column
+from dmlcts.reports.site.standing import Standing
+from dmlcts.reports.summaries.causes import first_line
+from dmlcts.reports.summaries.overview import Rule, rule_of
+from dmlcts.specs import UsageError
+from dmlcts.specs.tables import Tables
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A column with what the site knows of it.
+
+    Attributes:
+        column: the column.
+        page: the slug of its implementation's page.
+        label: what it is called: backend, library, version.
+        adapter: what it ran on.
+        name: the label, with the adapter if another column has the same label.
+        reasons: the reason of each failing row that has one.
+    """
+
+    column: Column
+    page: str
+    label: str
+    adapter: str
+    name: str
+    reasons: Mapping[RowKey, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A column that breaks a clause on an operator, with the versions that break it alike.
+
+    Attributes:
+        judged: the column.
+        outcome: the worst outcome of its rows.
+        types: the data types that it breaks it on.
+        line: the smallest case in one line; "" where the results hold none.
+        case: the smallest case; ``None`` where the results hold none.
+        folder: where the case's files are, from the root of the site.
+        because: the clause whose fault it is, where another's.
+        reasons: the reasons that the baseline holds.
+        alike: other versions of the implementation whose smallest case and reasons read the same.
+    """
+
+    judged: Judged
+    outcome: Outcome
+    types: tuple[str, ...]
+    line: str
+    case: Reproduction | None
+    folder: str
+    because: str
+    reasons: tuple[Mapping[str, Any], ...]
+    alike: tuple[Judged, ...] = ()
+
+    @property
+    def columns(self) -> tuple[Judged, ...]:
+        """The column and those alike."""
+        return self.judged, *self.alike
+
+    @property
+    def shows(self) -> str:
+        """What a reader sees of it but for the version: the same text for versions that break the clause alike."""
+        case = self.case
+        details = None if case is None else [case.failure["details"], case.is_whole]
+        reasons = [[reason["because"], reason["since"], reason["upstream"]] for reason in self.reasons]
+        seen = [self.judged.page, self.outcome.value, self.types, self.line, details, self.because, reasons]
+        return json.dumps(seen, sort_keys=True)
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The text of each file of the case, by its name."""
+        return {} if self.case is None else self.case.files
+
+    @property
+    def replay(self) -> str:
+        """The command that runs the case again, at the root of the site."""
+        return "" if self.case is None else self.case.replay(self.folder)
+
+
+@dataclass(frozen=True)
+class ClauseEvidence:
+    """One clause of an operator, of all columns.
+
+    Attributes:
+        rule: what the clause says.
+        slugs: the columns.
+        cells: how each column stands.
+        breaches: the columns that break it; versions that break it alike are one.
+        holding: the other columns that judged it: sign, labels and what was judged; those alike stand together.
+    """
+
+    rule: Rule
+    slugs: tuple[str, ...]
+    cells: tuple[Standing, ...]
+    breaches: tuple[Breach, ...]
+    holding: tuple[tuple[str, tuple[str, ...], str], ...]
+
+    def anchor(self, number: int) -> str:
+        """What the cell of a column leads to."""
+        if self.cells[number].kind != "fail":
+            return self.rule.id
+        slug = self.slugs[number]
+        breach = next(breach for breach in self.breaches if slug in [each.column.slug for each in breach.columns])
+        return f"{self.rule.id}--{breach.judged.column.slug}"
+
+
+@dataclass(frozen=True)
+class RowsByPlace:
+    """The rows, failures and behaviours of a column, by operator and clause.
+
+    Attributes:
+        rows: clause rows.
+        failures: failing cases.
+        behaviours: what was characterised.
+    """
+
+    rows: Mapping[str, Mapping[str, Sequence[Row]]]
+    failures: Mapping[tuple[str, str], Sequence[Row]]
+    behaviours: Mapping[tuple[str, str], Sequence[Row]]
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any]) -> RowsByPlace:
+        """Sort a results document."""
+        rows: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        failures: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        behaviours: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in sorted(results["clauses"], key=lambda row: type_order(row["data_type"])):
+            rows[row["operator"]][row["id"]].append(row)
+        for failure in results["failures"]:
+            failures[failure["operator"], failure["clause"]].append(failure)
+        for behaviour in results["behaviours"]:
+            behaviours[behaviour["operator"], behaviour["clause"]].append(behaviour)
+        return cls(rows, failures, behaviours)
+
+
+def evidence_of(
+    operator: str, judged: Sequence[Judged], sorted_rows: Sequence[RowsByPlace], tables: Tables
+) -> list[ClauseEvidence]:
+    """The clauses of an operator: those first that most columns break, then the tables' order.
+
+    Args:
+        operator: the ``OperatorDesc`` name.
+        judged: the columns.
+        sorted_rows: the rows of each of them.
+        tables: the tables to take the clauses' words from.
+    """
+    order = {clause.id: number for number, clause in enumerate(tables.clauses)}
+    clauses = {clause for rows in sorted_rows for clause in rows.rows.get(operator, ())}
+    evidence = [_clause(operator, clause, judged, sorted_rows, tables) for clause in clauses]
+
+    def worst_first(clause: ClauseEvidence) -> tuple[int, int, str]:
+        return -sum(cell.kind == "fail" for cell in clause.cells), order.get(clause.rule.id, len(order)), clause.rule.id
+
+    return sorted(evidence, key=worst_first)
+
+
+def _clause(
+    operator: str, clause: str, judged: Sequence[Judged], sorted_rows: Sequence[RowsByPlace], tables: Tables
+) -> ClauseEvidence:
+    cells, breaches = [], []
+    holding: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for column, place in zip(judged, sorted_rows, strict=True):
+        rows = place.rows.get(operator, {}).get(clause, ())
+        standing = Standing.of(rows)
+        cells.append(standing)
+        if standing.kind == "fail":
+            breaches.append(_breach(column, rows, place.failures.get((operator, clause), ()), tables))
+        elif rows:
+            words = _judged_words(rows, place.behaviours.get((operator, clause), ()), tables)
+            holding[standing.sign, words].append(column.name)
+    alike = tuple((sign, tuple(labels), words) for (sign, words), labels in holding.items())
+    slugs = tuple(column.column.slug for column in judged)
+    return ClauseEvidence(rule_of(clause, tables), slugs, tuple(cells), tuple(_merged(breaches)), alike)
+
+
+def _merged(breaches: Iterable[Breach]) -> Iterator[Breach]:
+    """Breaches that read alike as one, in the order of the first of each."""
+    grouped: dict[str, list[Breach]] = defaultdict(list)
+    for breach in breaches:
+        grouped[breach.shows].append(breach)
+    for first, *others in grouped.values():
+        yield replace(first, alike=tuple(other.judged for other in others))
+
+
+def _breach(column: Judged, rows: Iterable[Row], failures: Iterable[Row], tables: Tables) -> Breach:
+    broken = [row for row in rows if Outcome(row["outcome"]).breaks_conformance]
+    version = str(column.column.results["suite"]["version"])
+    cases = [Reproduction(failure, version) for failure in failures if _breaks(failure)]
+    case = min(cases, key=lambda case: case_order(case, tables), default=None)
+    explaining = dict.fromkeys(str(row["because"]) for row in broken if row.get("because"))
+    keys = [(row["id"], row["operator"], row["data_type"]) for row in broken]
+    reasons = {id(reason): reason for key in keys if (reason := column.reasons.get(key)) is not None}
+    return Breach(
+        column,
+        worst(Outcome(row["outcome"]) for row in broken),
+        tuple(row["data_type"] for row in broken),
+        "" if case is None else first_line(case.failure).partition("\n")[0],
+        case,
+        f"cases/{column.column.slug}",
+        next(iter(explaining), "") if len(explaining) == 1 else "",
+        tuple(reasons.values()),
+    )
+
+
+def _breaks(failure: Row) -> bool:
+    return Outcome(failure["outcome"]).breaks_conformance
+
+
+def case_order(case: Reproduction, tables: Tables) -> tuple[Any, ...]:
+    """The place of a case among others of a clause: the smallest comes first, also of a clause of other tables."""
+    try:
+        return (0, *case.order(tables))
+    except UsageError:
+        return (1, case.name)
+
+
+def _judged_words(rows: Sequence[Row], behaviours: Sequence[Row], tables: Tables) -> str:
+    """What was judged of rows that nobody breaks: types, cases and elements, and the behaviours that were seen."""
+    idle = [row for row in rows if Outcome(row["outcome"]).did_not_run]
+    ran = [row for row in rows if not Outcome(row["outcome"]).did_not_run]
+    parts = []
+    if ran:
+        cases, elements = (sum(row[name] for row in ran) for name in ("cases", "elements"))
+        types = ", ".join(row["data_type"] for row in ran) if len(ran) < 3 else f"{len(ran)} types"
+        parts.append(f"{types}: {cases:,} cases, {elements:,} elements")
+    if idle:
+        outcomes = " or ".join(dict.fromkeys(row["outcome"].replace("_", " ") for row in idle))
+        parts.append(f"{outcomes} on {', '.join(row['data_type'] for row in idle)}")
+    types_of: dict[str, list[str]] = defaultdict(list)
+    for behaviour in behaviours:
+        types_of[behaviour_text(behaviour["clause"], behaviour["behaviour"], tables)].append(behaviour["data_type"])
+    alone = len(types_of) == 1
+    parts += [text if alone else f"{text} ({', '.join(names)})" for text, names in types_of.items()]
+    return "; ".join(parts)
