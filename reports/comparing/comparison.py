@@ -6,6 +6,7 @@ failure files. A backend that could not run is a column that says why.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,6 +45,14 @@ class Column:
     results: Mapping[str, Any] | None = None
     reason: str = ""
     accounts: Mapping[str, str] = field(default_factory=dict)
+
+    @functools.cached_property
+    def failures(self) -> Mapping[tuple[str, str, str], Sequence[Mapping[str, Any]]]:
+        """The failing cases of each row, by operator, clause and data type."""
+        cases: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+        for failure in self.results["failures"] if self.results else ():
+            cases[failure["operator"], failure["clause"], failure["data_type"]].append(failure)
+        return dict(cases)
 
 
 def finished(label: str, folder: str | Path) -> Column:
@@ -93,14 +102,10 @@ def _cell(column: Column, row: Mapping[str, Any] | None) -> dict[str, Any] | Non
     if row is None or column.results is None:
         return None
     shown: dict[str, Any] = {"outcome": row["outcome"], "cases": row["cases"], "failures": row["failures"]}
-    for failure in column.results["failures"]:
-        if [failure[name] for name in ("clause", "operator", "data_type")] == [
-            row[name] for name in ("id", "operator", "data_type")
-        ]:
-            details = failure.get("details") or dict(labelled(column.accounts.get(failure["file"], "")))
-            shown["example"] = example(failure["title"], details.items())
-            shown["file"] = failure["file"]
-            break
+    for failure in column.failures.get((row["operator"], row["id"], row["data_type"]), ())[:1]:
+        details = failure.get("details") or dict(labelled(column.accounts.get(failure["file"], "")))
+        shown["example"] = example(failure["title"], details.items())
+        shown["file"] = failure["file"]
     return shown
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +22,7 @@ from dmlcts.reports.comparing.comparison import (
     short,
 )
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
+from dmlcts.reports.views.html import template
 
 _STYLES = {"pass": "", "fail": "bold", "partly": "", "none": "dim", "absent": "dim"}
 
@@ -174,20 +176,7 @@ def markdown(document: Mapping[str, Any]) -> str:
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>dmlcts: {{ labels | join(", ") }}</title>
-<style>
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --rule: #c8c8c8; --head: #f2f2f2;
---pass: #e3eefa; --fail: #fbe0c3; --none: #ececec; --failink: #7a3300; }
-@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #151515; --rule: #444; --head: #262626;
---pass: #14293f; --fail: #4a2a08; --none: #2b2b2b; --failink: #ffc48a; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 82rem; padding: 0 1rem;
-color: var(--ink); background: var(--paper); }
-div.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1.5rem; }
-th, td { border: 1px solid var(--rule); padding: .25rem .6rem; text-align: left; vertical-align: top; }
-th { background: var(--head); } td.pass, td.partly { background: var(--pass); }
-td.fail { background: var(--fail); color: var(--failink); font-weight: 600; }
-td.none, td.absent { background: var(--none); }
-small { display: block; font-weight: 400; color: var(--ink); } code { font-size: 13px; }
-</style></head><body>
+<style>{{ style }}</style></head><body>
 <h1>Implementations compared</h1>
 <p>A row is a clause on one element type. ✓ right, ✗ wrong, ○ not supported: what the implementation has no way to
 express was not run.</p>
@@ -257,6 +246,7 @@ def html(document: Mapping[str, Any]) -> str:
         "error_cell": error_cell,
     }
     return environment.from_string(_PAGE).render(
+        style=Markup(template("comparison.css")),  # noqa: S704  # of this package
         columns=document["columns"],
         made_with=made_with_cells(document["columns"]),
         uneven=document["uneven"],

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dmlcts.suites.checkout import proof_of_the_suite
-from dmlcts.suites.commands import certify, compare, departures, reports, run, site, spec, sweep
+from dmlcts.suites.commands import certify, compare, departures, migrate, reports, run, site, spec, sweep
 from dmlcts.suites.commands.group import Group
 from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
 from dmlcts.suites.console.listeners import begin, judges_nothing
@@ -284,6 +284,7 @@ for _command in (
     run.replay,
     run.probe,
     compare.compare,
+    migrate.migrate,
     reports.report,
     reports.diff,
     reports.accuracy,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import re
 from pathlib import Path
@@ -54,7 +55,12 @@ def leads_somewhere(name: str, package: str, local: set[str]) -> bool:
     """Whether a reference names a module, something in one, or something of the text that it stands in."""
     if not name.startswith((".", "dmlcts.")):
         first = name.split(".")[0]
-        return first in local or imported(f"{package}.{first}") is not None or imported(first) is not None
+        return (
+            first in local
+            or hasattr(builtins, first)
+            or imported(f"{package}.{first}") is not None
+            or imported(first) is not None
+        )
     parts = (package + name if name.startswith(".") else name).split(".")
     for length in range(len(parts), 0, -1):
         module = imported(".".join(parts[:length]))

@@ -72,7 +72,7 @@ FLOORS = {
         "commands",
         "",
     ),
-    "reports": ("documents", "summaries", "views", "comparing", "site", "certification", ""),
+    "reports": ("documents", "summaries", "views", "comparing", "migrating", "site", "certification", ""),
 }
 
 

@@ -29,6 +29,9 @@ from dmlcts.reports.comparing.comparison_views import html as comparison_page
 from dmlcts.reports.comparing.comparison_views import markdown as comparison_markdown
 from dmlcts.reports.comparing.difference import difference
 from dmlcts.reports.comparing.difference import text as difference_text
+from dmlcts.reports.migrating.markdown import markdown as migration_markdown
+from dmlcts.reports.migrating.migration import migration
+from dmlcts.reports.migrating.page import page as migration_page
 from dmlcts.reports.summaries.characters import as_text, escaped, one_line, prose, quoted
 from dmlcts.reports.views.markdown import summary as markdown
 from dmlcts.reports.views.terminal import summary as terminal
@@ -136,8 +139,10 @@ def test_a_run_s_summary_is_plain() -> None:
         lambda one, other: findings.page(one, TABLES, None, f"dmlcts findings {EVIL}"),
         lambda one, other: comparison_markdown(compare([Column(EVIL, one), Column("b", other)], TABLES)),
         lambda one, other: comparison_page(compare([Column(EVIL, one), Column("b", other)], TABLES)),
+        lambda one, other: migration_markdown(migration(Column(EVIL, one), Column("b", other), TABLES, ())),
+        lambda one, other: migration_page(migration(Column(EVIL, one), Column("b", other), TABLES, ())),
     ],
-    ids=["markdown", "diff", "findings", "comparison", "page"],
+    ids=["markdown", "diff", "findings", "comparison", "page", "migration", "migration page"],
 )
 def test_every_view_of_results_is_plain(tell: Callable[[Any, Any], str]) -> None:
     told = tell(evil_results(), failing())
