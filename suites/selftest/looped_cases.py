@@ -38,7 +38,7 @@ def check_all(cases: Iterable[Case], check: Callable[[Case], None], name: Callab
             failures.append((name(case), error))
     assert tried, "there is no case to check"
     if failures:
-        lines = "\n".join(f"{one}: {type(error).__name__}: {error}" for one, error in failures)
+        lines = "\n".join(f"{case_name}: {type(error).__name__}: {error}" for case_name, error in failures)
         raise AssertionError(f"{len(failures)} of {tried} cases fail\n{lines}") from failures[0][1]
     if len(skipped) == tried:
         pytest.skip("; ".join(skipped))
@@ -62,15 +62,15 @@ def looped(
         ids: what a value is called in the message, or what each case is; otherwise the values' own words.
         share: sizes below all try one of so many, as the marker ``sampled`` does of parameters.
     """
-    parameters = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+    parameters = [word.strip() for word in names.split(",")] if isinstance(names, str) else list(names)
     takes = list(inspect.signature(cases).parameters) if callable(cases) else []
 
     def decorated(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def whole(*itself: Any, **fixtures: Any) -> None:
             sampled = share > 1 and fixtures.pop("pytestconfig").getoption("--selftests") != "all"
-            found = cases(**{name: fixtures[name] for name in takes}) if callable(cases) else cases
-            made = list(_named(found, len(parameters), ids))
+            case_values = cases(**{name: fixtures[name] for name in takes}) if callable(cases) else cases
+            made = list(_named(case_values, len(parameters), ids))
             own = {name: value for name, value in fixtures.items() if name in expected}
 
             def check(case: tuple[str, Sequence[Any]]) -> None:
@@ -80,7 +80,7 @@ def looped(
 
         signature = inspect.signature(test)
         expected = set(signature.parameters)
-        kept = [one for name, one in signature.parameters.items() if name not in parameters]
+        kept = [parameter for name, parameter in signature.parameters.items() if name not in parameters]
         assert len(kept) == len(signature.parameters) - len(parameters), f"{test.__name__} does not take all of {names}"
         further = [name for name in takes if name not in expected] + ["pytestconfig"] * (share > 1)
         kept += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in further]
@@ -100,8 +100,8 @@ def _named(cases: Iterable[Any], number: int, ids: Any) -> Iterator[tuple[str, S
         known = getattr(case, "id", None) if isinstance(case, type(pytest.param())) else None
         values = case.values if isinstance(case, type(pytest.param())) else (case,) if number == 1 else tuple(case)
         if known is None and ids is not None:
-            known = "-".join(str(ids(one)) for one in values) if callable(ids) else ids[place]
-        yield str(known if known is not None else "-".join(_words(one) for one in values)), values
+            known = "-".join(str(ids(value)) for value in values) if callable(ids) else ids[place]
+        yield str(known if known is not None else "-".join(_words(value) for value in values)), values
 
 
 def _words(value: Any) -> str:

@@ -84,7 +84,7 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
     """
     met: Counter[str] = Counter()
     ran: Counter[str] = Counter()
-    found = []
+    selected_items = []
     above: dict[int, bool] = {}  # whether a module or class is marked, by its identity: asked once
     for item in items:
         test = item.nodeid.split("[")[0]
@@ -93,15 +93,15 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
         if not marked and not any(mark.name in OURS for mark in item.own_markers):
             met[test] += 1
             ran[test] += 1
-            found.append(item)
+            selected_items.append(item)
             continue
         sampled = item.get_closest_marker("sampled")
         due = size == "all" or sampled is None or met[test] % sampled.args[0] == 0
         met[test] += 1
         if due and ran[test] < _most(item, size):
             ran[test] += 1
-            found.append(item)
-    return found
+            selected_items.append(item)
+    return selected_items
 
 
 def _most(item: pytest.Item, size: str) -> float:

@@ -20,9 +20,9 @@ def defined(text: str) -> Iterator[str]:
 
 
 def test_descriptions_and_cases_have_one_home() -> None:
-    found = {path: set(defined(path.read_text(encoding="utf-8"))) for path in SELFTESTS.rglob("*.py")}
-    assert found.pop(Path(descriptions.__file__)) == SHARED
-    assert not {str(path.relative_to(SELFTESTS)) for path, names in found.items() if names}
+    names_by_path = {path: set(defined(path.read_text(encoding="utf-8"))) for path in SELFTESTS.rglob("*.py")}
+    assert names_by_path.pop(Path(descriptions.__file__)) == SHARED
+    assert not {str(path.relative_to(SELFTESTS)) for path, names in names_by_path.items() if names}
 
 
 def test_a_second_definition_is_seen() -> None:

@@ -31,8 +31,8 @@ def every(data_type: DataType, name: str) -> Iterator[tuple[OperatorDesc, dict[s
     subject, known = Subject.on(ADD1, data_type, LEVEL), TABLES.activations[f"ACTIVATION_{name}"]
     for numbers in known.number_sets:
         elements = activations.elements(subject, numbers)
-        given = {name: elements.arrays[member] for name, member in ADD1.formula_names.items()}
-        yield add_with(data_type, name, elements.count, **numbers), given
+        values = {name: elements.arrays[member] for name, member in ADD1.formula_names.items()}
+        yield add_with(data_type, name, elements.count, **numbers), values
 
 
 def typed(data_type: DataType, *values: float) -> np.ndarray[Any, np.dtype[Any]]:

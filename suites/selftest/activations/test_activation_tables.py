@@ -19,15 +19,15 @@ NAME = "activations.yaml"
 
 def with_changed(name: str, old: str, new: str) -> list[TableFile]:
     """The built-in tables with a change in one of them."""
-    found = []
+    result = []
     for file in builtin_files():
         if file.digest_name.endswith(f"/{name}"):
             text = file.data.decode()
             assert text.count(old) == 1, old
-            found.append(replace(file, data=text.replace(old, new).encode()))
+            result.append(replace(file, data=text.replace(old, new).encode()))
         else:
-            found.append(file)
-    return found
+            result.append(file)
+    return result
 
 
 TRIED = "tried: [{Steepness: 1}, {Steepness: 2.5}]"
@@ -38,7 +38,7 @@ LEAKY = "operator: ACTIVATION_LEAKY_RELU\n"
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
+    ("name", "old", "new", "text"),
     [
         (NAME, "code: 44\n", "code: 39\n", "code '39' stands twice"),
         (NAME, RELU, LEAKY, "activation 'ACTIVATION_LEAKY_RELU' stands twice"),
@@ -56,14 +56,14 @@ LEAKY = "operator: ACTIVATION_LEAKY_RELU\n"
         ("add1.yaml", f"{WHEN}GELU}}", f"{WHEN}RELU}}", "no clause of ADD1 speaks of GELU"),
     ],
 )
-def test_what_lint_refuses(name: str, old: str, new: str, said: str) -> None:
+def test_what_lint_refuses(name: str, old: str, new: str, text: str) -> None:
     with pytest.raises(TableError) as error:
         tables_of_files(with_changed(name, old, new))
-    assert any(said in str(fault) for fault in error.value.faults), [str(fault) for fault in error.value.faults]
+    assert any(text in str(fault) for fault in error.value.faults), [str(fault) for fault in error.value.faults]
 
 
 def test_every_activation_of_the_page_is_there() -> None:
-    assert [one.short_name for one in TABLES.activations.values()] == [
+    assert [activation.short_name for activation in TABLES.activations.values()] == [
         "LINEAR",
         "HARD_SIGMOID",
         "RELU",
@@ -85,7 +85,7 @@ def test_every_activation_of_the_page_is_there() -> None:
 
 
 def test_the_directml_backend_knows_the_same_numbers_and_members() -> None:
-    assert {name: (one.code, one.numbers) for name, one in TABLES.activations.items()} == {
+    assert {name: (activation.code, activation.numbers) for name, activation in TABLES.activations.items()} == {
         name: (layout.code, tuple(member for member, kind in layout.members.items() if kind == "float"))
         for name, layout in ACTIVATIONS.items()
     }

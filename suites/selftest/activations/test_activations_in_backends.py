@@ -22,25 +22,27 @@ from dmlcts.suites.selftest.backends.bound_tensors import dispatched
 from dmlcts.suites.selftest.directml.directml_here import needs_directml
 from dmlcts.suites.selftest.wgpu.wgpu_bench import open_or_skip
 
-NAMES = [one.short_name for one in TABLES.activations.values()]
+NAMES = [activation.short_name for activation in TABLES.activations.values()]
 on_every_activation = pytest.mark.parametrize("name", NAMES)
 on_both_types = pytest.mark.parametrize("data_type", TYPES)
 
 
-def wrong(device: Any, operator: OperatorDesc, given: dict[str, Any]) -> list[tuple[Any, ...]]:
+def wrong(device: Any, operator: OperatorDesc, inputs: dict[str, Any]) -> list[tuple[Any, ...]]:
     """The operands and results that the oracle refuses."""
-    inputs = members(given)
+    inputs = members(inputs)
     output = dispatched(device.create(operator), operator, inputs, "OutputTensor").ravel()
-    found = np.flatnonzero(~oracle_of(TABLES, operator, strict=False).admits(inputs, output))
-    return [(given["a"][one], given["b"][one], output[one]) for one in found]
+    flatnonzero = np.flatnonzero(~oracle_of(TABLES, operator, strict=False).admits(inputs, output))
+    return [
+        (inputs["a"][signedinteger], inputs["b"][signedinteger], output[signedinteger]) for signedinteger in flatnonzero
+    ]
 
 
 @on_every_activation
 @on_both_types
 def test_on_the_processor(name: str, data_type: DataType) -> None:
     with CpuBackend().open() as device:
-        for operator, given in every(data_type, name):
-            assert wrong(device, operator, given) == []
+        for operator, inputs in every(data_type, name):
+            assert wrong(device, operator, inputs) == []
 
 
 @pytest.fixture(scope="module", params=["native", "emulated"])
@@ -52,8 +54,8 @@ def adapter(request: pytest.FixtureRequest) -> Iterator[Any]:
 @on_every_activation
 @on_both_types
 def test_on_an_adapter(name: str, data_type: DataType, adapter: Any) -> None:
-    for operator, given in every(data_type, name):
-        assert wrong(adapter, operator, given) == []
+    for operator, inputs in every(data_type, name):
+        assert wrong(adapter, operator, inputs) == []
 
 
 def test_wgpu_has_every_activation() -> None:
@@ -71,13 +73,13 @@ def library() -> Iterator[Any]:
 @on_both_types
 def test_in_microsofts_library(name: str, data_type: DataType, library: Any) -> None:
     """Right but for RELU, whose shader multiplies what is below 0 by a slope of 0."""
-    for operator, given in every(data_type, name):
-        found = wrong(library, operator, given)
+    for operator, inputs in every(data_type, name):
+        result = wrong(library, operator, inputs)
         if name == "RELU":
-            assert found
-            assert all(np.isneginf(a + b) and np.isnan(output) for a, b, output in found)
+            assert result
+            assert all(np.isneginf(a + b) and np.isnan(output) for a, b, output in result)
         else:
-            assert found == []
+            assert result == []
 
 
 @needs_directml

@@ -15,26 +15,26 @@ from dmlcts.suites.selftest.activations.fused import ADD1, TABLES, add_with
 
 
 def test_it_compares_by_content_and_by_bits() -> None:
-    one, same = (add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5) for _ in range(2))
-    assert one == same
-    assert hash(one) == hash(same)
-    assert one != add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.25)
-    assert one != add_with(DataType.FLOAT32, "THRESHOLDED_RELU", Alpha=0.5)
+    described, same = (add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5) for _ in range(2))
+    assert described == same
+    assert hash(described) == hash(same)
+    assert described != add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.25)
+    assert described != add_with(DataType.FLOAT32, "THRESHOLDED_RELU", Alpha=0.5)
     assert add_with(DataType.FLOAT32, "LINEAR", Alpha=0.0) != add_with(DataType.FLOAT32, "LINEAR", Alpha=-0.0)
-    fused = one.activation
+    fused = described.activation
     assert fused is not None
     with pytest.raises(TypeError):
         fused.attributes["Alpha"] = np.float32(1)  # type: ignore[index]
-    plain = OperatorDesc(one.name, one.tensors, {"FusedActivation": None})
+    plain = OperatorDesc(described.name, described.tensors, {"FusedActivation": None})
     assert plain.activation is None
-    assert plain != one
+    assert plain != described
 
 
 def test_it_is_written_and_read_again_with_every_bit() -> None:
     nan = np.array(0x7FA12345, np.uint32).view(np.float32)[()]
-    one = add_with(DataType.FLOAT16, "SHRINK", Bias=nan, Threshold=-0.0)
-    assert read_operator(write_operator(one)) == one
-    written = write_operator(one)["attributes"]["FusedActivation"]
+    described = add_with(DataType.FLOAT16, "SHRINK", Bias=nan, Threshold=-0.0)
+    assert read_operator(write_operator(described)) == described
+    written = write_operator(described)["attributes"]["FusedActivation"]
     assert written["operator"] == "ACTIVATION_SHRINK"
     assert written["attributes"]["Bias"]["bits"] == "0x7fa12345"
 
@@ -48,7 +48,7 @@ def test_operators_within_fused_ones_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "value", "said"),
+    ("member", "value", "text"),
     [
         ("operator", 3, "is not text of the expected form"),
         ("tensors", [], "is not a mapping"),
@@ -56,10 +56,10 @@ def test_operators_within_fused_ones_are_refused() -> None:
         ("attributes", {"Alpha": {"bits": "1"}}, "attribute Alpha is not a FLOAT"),
     ],
 )
-def test_what_is_malformed_is_refused(member: str, value: object, said: str) -> None:
+def test_what_is_malformed_is_refused(member: str, value: object, text: str) -> None:
     written = write_operator(add_with(DataType.FLOAT32, "RELU"))
     written["attributes"]["FusedActivation"][member] = value
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=text):
         read_operator(written)
 
 
@@ -85,25 +85,25 @@ def test_which_activations_a_level_lists(name: str, level: str, clause: str) -> 
     tensors = {tensor: TensorDesc(DataType.FLOAT32, (1, 1, 1, 4)) for tensor in ADD1.tensors}
     fused = OperatorDesc(f"ACTIVATION_{name}", {}, numbers)
     operator = OperatorDesc(ADD1.operator, tensors, {"FusedActivation": fused})
-    found = violations(operator, FeatureLevel(level), TABLES)
-    assert [one.clause for one in found] == ([clause] if clause else [])
+    result = violations(operator, FeatureLevel(level), TABLES)
+    assert [violation.clause for violation in result] == ([clause] if clause else [])
 
 
 @pytest.mark.parametrize(
-    ("numbers", "said"),
+    ("numbers", "text"),
     [
         ({}, "ACTIVATION_LEAKY_RELU is given none; its members are Alpha"),
         ({"Alpha": 1.0, "Beta": 1.0}, "is given Alpha, Beta; its members are Alpha"),
         ({"Alpha": "RELU"}, "Alpha of ACTIVATION_LEAKY_RELU is 'RELU', not a FLOAT"),
     ],
 )
-def test_the_cpu_backend_refuses_other_members(numbers: dict[str, float], said: str) -> None:
-    with CpuBackend().open() as device, pytest.raises(InvalidArgument, match=said):
+def test_the_cpu_backend_refuses_other_members(numbers: dict[str, float], text: str) -> None:
+    with CpuBackend().open() as device, pytest.raises(InvalidArgument, match=text):
         device.create(add_with(DataType.FLOAT32, "LEAKY_RELU", **numbers))
 
 
 def test_the_cpu_backend_refuses_tensors_that_have_to_be_null() -> None:
-    one = add_with(DataType.FLOAT32, "RELU")
-    fused = OperatorDesc("ACTIVATION_RELU", {"InputTensor": one.input, "OutputTensor": one.output})
+    described = add_with(DataType.FLOAT32, "RELU")
+    fused = OperatorDesc("ACTIVATION_RELU", {"InputTensor": described.input, "OutputTensor": described.output})
     with CpuBackend().open() as device, pytest.raises(InvalidArgument, match="has tensors, which have to be null"):
-        device.create(OperatorDesc(one.name, one.tensors, {"FusedActivation": fused}))
+        device.create(OperatorDesc(described.name, described.tensors, {"FusedActivation": fused}))

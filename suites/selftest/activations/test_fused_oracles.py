@@ -16,13 +16,13 @@ from dmlcts.suites.selftest.mutants.approximate import activations
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
-NAMES = [one.short_name for one in TABLES.activations.values()]
+NAMES = [activation.short_name for activation in TABLES.activations.values()]
 on_every_activation = pytest.mark.parametrize("name", NAMES)
 on_both_types = pytest.mark.parametrize("data_type", TYPES)
 
 
-def members(given: dict[str, Array]) -> dict[str, Array]:
-    return {ADD1.formula_names[name]: array for name, array in given.items()}
+def members(values: dict[str, Array]) -> dict[str, Array]:
+    return {ADD1.formula_names[name]: array for name, array in values.items()}
 
 
 def admitted(operator: OperatorDesc, a: float, b: float, output: float, *, strict: bool = False) -> bool:
@@ -38,9 +38,9 @@ def admitted(operator: OperatorDesc, a: float, b: float, output: float, *, stric
 @pytest.mark.size("thorough", brief=6)
 def test_the_oracles_agree(name: str, data_type: DataType, strict: bool) -> None:
     generator = np.random.Generator(np.random.PCG64(5))
-    for operator, given in every(data_type, name):
-        chosen = generator.choice(len(given["a"]), 25, replace=False)
-        few = {name: np.ascontiguousarray(array[chosen]) for name, array in given.items()}
+    for operator, inputs in every(data_type, name):
+        chosen = generator.choice(len(inputs["a"]), 25, replace=False)
+        few = {name: np.ascontiguousarray(array[chosen]) for name, array in inputs.items()}
         assert disagreements(TABLES, operator, few, strict=strict) == []
 
 
@@ -48,11 +48,11 @@ def test_the_oracles_agree(name: str, data_type: DataType, strict: bool) -> None
 @on_both_types
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_sum_that_is_rounded_before_the_activation_is_right(name: str, data_type: DataType, strict: bool) -> None:
-    for operator, given in every(data_type, name):
+    for operator, inputs in every(data_type, name):
         with np.errstate(all="ignore"):
-            output = Reference().compute_exact(operator, [given["a"], given["b"]])
-        wrong = np.flatnonzero(~oracle_of(TABLES, operator, strict=strict).admits(members(given), output))
-        assert not wrong.size, [(given["a"][one], given["b"][one], output[one]) for one in wrong[:3]]
+            output = Reference().compute_exact(operator, [inputs["a"], inputs["b"]])
+        wrong = np.flatnonzero(~oracle_of(TABLES, operator, strict=strict).admits(members(inputs), output))
+        assert not wrong.size, [(inputs["a"][item], inputs["b"][item], output[item]) for item in wrong[:3]]
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -60,14 +60,14 @@ def test_a_sum_that_is_rounded_before_the_activation_is_right(name: str, data_ty
 def test_a_sum_that_is_not_rounded_before_the_activation_is_right(name: str, data_type: DataType) -> None:
     """FLOAT16 in FLOAT32, and FLOAT32 in FLOAT64, so that a sum beyond the type comes back into it."""
     wide = np.float32 if data_type is DataType.FLOAT16 else np.float64
-    for operator, given in every(data_type, name):
+    for operator, inputs in every(data_type, name):
         fused = operator.activation
         assert fused is not None
         with np.errstate(all="ignore"):
-            total = given["a"].astype(wide) + given["b"].astype(wide)
+            total = inputs["a"].astype(wide) + inputs["b"].astype(wide)
             output = Reference().activate(fused, total, []).astype(data_type.numpy)
-        wrong = np.flatnonzero(~oracle_of(TABLES, operator, strict=False).admits(members(given), output))
-        assert not wrong.size, [(given["a"][one], given["b"][one], output[one]) for one in wrong[:3]]
+        wrong = np.flatnonzero(~oracle_of(TABLES, operator, strict=False).admits(members(inputs), output))
+        assert not wrong.size, [(inputs["a"][item], inputs["b"][item], output[item]) for item in wrong[:3]]
 
 
 @on_both_types
@@ -121,7 +121,7 @@ def test_shrink_asks_in_either_order_below_a_threshold_of_zero() -> None:
 
 @on_both_types
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "values"),
     [
         ("RELU", {0.0, np.nan}),
         ("IDENTITY", {np.nan}),
@@ -132,11 +132,11 @@ def test_shrink_asks_in_either_order_below_a_threshold_of_zero() -> None:
         ("SHRINK", {0.0, np.nan}),
     ],
 )
-def test_what_a_sum_that_is_no_number_may_give(data_type: DataType, name: str, given: set[float]) -> None:
+def test_what_a_sum_that_is_no_number_may_give(data_type: DataType, name: str, values: set[float]) -> None:
     numbers = TABLES.activations[f"ACTIVATION_{name}"].number_sets[0]
     operator = add_with(data_type, name, **numbers)
     for output in (0.0, 1.0, np.nan, np.inf, 2.0):
-        wanted = any(output == one or (np.isnan(output) and np.isnan(one)) for one in given)
+        wanted = any(output == value or (np.isnan(output) and np.isnan(value)) for value in values)
         assert admitted(operator, np.inf, -np.inf, output) == wanted, output
 
 
@@ -168,10 +168,10 @@ def test_the_oracle_refuses_every_mutant(mutant: str) -> None:
     device = getattr(activations, mutant)()
     for data_type in TYPES:
         refused = 0
-        for operator, given in every(data_type, device.activation):
+        for operator, inputs in every(data_type, device.activation):
             with np.errstate(all="ignore"):
-                output = device.compute_exact(operator, [given["a"], given["b"]])
-            refused += np.count_nonzero(~oracle_of(TABLES, operator, strict=False).admits(members(given), output))
+                output = device.compute_exact(operator, [inputs["a"], inputs["b"]])
+            refused += np.count_nonzero(~oracle_of(TABLES, operator, strict=False).admits(members(inputs), output))
         assert refused, data_type
 
 

@@ -61,28 +61,28 @@ def of_one_float16(tables: Tables) -> list[tuple[OperatorTable, Signature]]:
 
 def attribute_sets(subject: Subject) -> Iterator[Mapping[str, Attribute]]:
     """The sets of attributes that are tried: all where there are few, else some that are evenly apart."""
-    found = list(subject.attribute_sets())
-    yield from found[:: -(-len(found) // _EXPONENTS)]
+    result = list(subject.attribute_sets())
+    yield from result[:: -(-len(result) // _EXPONENTS)]
 
 
 def compared(
     tables: Tables, table: OperatorTable, signature: Signature, *, strict: bool, step: int = 1, first: int = 0
 ) -> Compared:
     """Compare the oracles on every ``step``-th pattern from ``first`` on."""
-    subject, found = Subject(table, signature, LEVEL, seed=3, profile=QUICK), Compared()
+    subject, result = Subject(table, signature, LEVEL, seed=3, profile=QUICK), Compared()
     patterns = np.arange(first, ALL, step, dtype=np.uint16).view(np.float16)
     (name,) = table.formula_names
     for attributes in attribute_sets(subject):
         for start in range(0, patterns.size, _PIECE):
             piece = patterns[start : start + _PIECE]
             operator = subject.describe(subject.flat(piece.size), attributes)
-            found.inputs += piece.size
+            result.inputs += piece.size
             for difference in differences(tables, operator, {name: piece}, strict=strict):
                 if difference.apart:
-                    found.apart.append(difference.text)
+                    result.apart.append(difference.text)
                 else:
-                    found.wider += 1
-    return found
+                    result.wider += 1
+    return result
 
 
 @click.command()
@@ -96,15 +96,15 @@ def main(chosen: tuple[str, ...], strict: bool, step: int) -> None:
         if chosen and table.short_name not in chosen:
             continue
         started = time.perf_counter()
-        found = compared(tables, table, signature, strict=strict, step=step)
+        result = compared(tables, table, signature, strict=strict, step=step)
         seconds = time.perf_counter() - started
         click.echo(
-            f"{table.short_name}: {found.inputs} inputs, {found.wider} wider by the stated error, "
-            f"{len(found.apart)} apart ({seconds:.0f} s)"
+            f"{table.short_name}: {result.inputs} inputs, {result.wider} wider by the stated error, "
+            f"{len(result.apart)} apart ({seconds:.0f} s)"
         )
-        for line in found.apart[:_SHOWN]:
+        for line in result.apart[:_SHOWN]:
             click.echo(f"  {line}")
-        failed |= bool(found.apart)
+        failed |= bool(result.apart)
     sys.exit(failed)
 
 

@@ -29,12 +29,12 @@ _SETS = 4
 
 def approximate(tables: Tables) -> list[tuple[OperatorTable, Signature]]:
     """Every operator and signature that accuracy rules are about; of an operator with many some, drawn."""
-    found = []
+    result = []
     for table in tables.operators.values():
         about = [signature for signature in signatures(table) if is_approximate(table, signature)]
         drawn = random.Random(table.code).sample(about, min(_SIGNATURES, len(about)))  # noqa: S311 - no secret
-        found += [(table, signature) for signature in about if signature in drawn]
-    return found
+        result += [(table, signature) for signature in about if signature in drawn]
+    return result
 
 
 def elements_of(
@@ -49,14 +49,14 @@ def elements_of(
     most = max(_SETS, len(attribute_sets)) if len(chosen_sets) == 1 else _SETS  # every exponent of CONSTANT_POW
     for attributes, edges in itertools.islice(itertools.product(attribute_sets, chosen_sets), most):
         chosen = generator.choice(edges.count, min(count, edges.count), replace=False)
-        given = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
-        operator = subject.describe(subject.flat(len(next(iter(given.values())))), attributes)
+        spread = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
+        operator = subject.describe(subject.flat(len(next(iter(spread.values())))), attributes)
         yield (
             operator,
             {
-                name: np.ascontiguousarray(given[member])
+                name: np.ascontiguousarray(spread[member])
                 for name, member in table.formula_names.items()
-                if member in given
+                if member in spread
             },
         )
 
@@ -64,14 +64,14 @@ def elements_of(
 def probes(answers: list[Acceptable], kind: DataType) -> set[int]:
     """Patterns at which answers could differ: every end of an interval with its neighbours, and the special ones."""
     count = 1 << 8 * kind.itemsize
-    found = {0, count >> 1}
+    numbers = {0, count >> 1}
     for answer in answers:
-        found |= set(answer.patterns)
-        found |= {(end + step) % count for span in answer.intervals for end in span for step in (-1, 0, 1)}
+        numbers |= set(answer.patterns)
+        numbers |= {(end + step) % count for span in answer.intervals for end in span for step in (-1, 0, 1)}
     if kind.is_floating:
         special = np.array([np.nan, np.inf, -np.inf, np.finfo(kind.numpy).max], kind.numpy)
-        found |= set(special.view(kind.bits_dtype).tolist())
-    return found
+        numbers |= set(special.view(kind.bits_dtype).tolist())
+    return numbers
 
 
 def _widened(kind: DataType, span: tuple[int, int]) -> tuple[int, int]:
@@ -96,7 +96,7 @@ class Difference(NamedTuple):
 
 
 def differences(
-    tables: Tables, operator: OperatorDesc, given: Mapping[str, Any], *, strict: bool
+    tables: Tables, operator: OperatorDesc, value: Mapping[str, Any], *, strict: bool
 ) -> Iterator[Difference]:
     """The elements for which the two oracles admit different patterns, at either end of an interval or next to it.
 
@@ -111,8 +111,8 @@ def differences(
     law, operator = tables.fused(operator)
     several = fused and len({rule.function for rule in law.table.accuracy if not rule.judged.neighbours}) > 1
     exactly = ApproximateOracle(law, operator, strict=strict)
-    answers = ApproximateVectorOracle(law, operator, strict=strict).acceptance(given).elements()
-    patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
+    answers = ApproximateVectorOracle(law, operator, strict=strict).acceptance(value).elements()
+    patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in value.items()}
     for index, answer in enumerate(answers):
         exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
         wider = Acceptable(frozenset(), any_value=True) if several or law.table.permitted_formulas else exact
@@ -122,10 +122,10 @@ def differences(
         unlike = [bits for bits in places if exact.admits(bits, kind) != answer.admits(bits, kind)]
         apart = [bits for bits in unlike if not answer.admits(bits, kind) or not wider.admits(bits, kind)]
         if unlike:
-            inputs = {name: array[index] for name, array in given.items()}
+            inputs = {name: array[index] for name, array in value.items()}
             yield Difference(f"{inputs}: {list(map(hex, apart or unlike))} of {exact} and {answer}", bool(apart))
 
 
-def disagreements(tables: Tables, operator: OperatorDesc, given: Mapping[str, Any], *, strict: bool) -> list[str]:
+def disagreements(tables: Tables, operator: OperatorDesc, value: Mapping[str, Any], *, strict: bool) -> list[str]:
     """The elements for which the two oracles are further apart than the vectorised one's stated error."""
-    return [one.text for one in differences(tables, operator, given, strict=strict) if one.apart]
+    return [difference.text for difference in differences(tables, operator, value, strict=strict) if difference.apart]

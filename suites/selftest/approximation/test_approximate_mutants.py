@@ -33,37 +33,37 @@ def cases_of(operator: str) -> Iterator[tuple[OperatorTable, OperatorDesc, dict[
     mixed = len(table.type_variables) > 1  # of which some signatures are exact
     for signature in signatures(table):
         if mixed or is_approximate(table, signature):
-            for described, given in elements_of(table, signature, MOST, seed=11):
-                yield table, described, given
+            for described, inputs in elements_of(table, signature, MOST, seed=11):
+                yield table, described, inputs
 
 
-def given_by(device: Reference, table: OperatorTable, operator: OperatorDesc, given: dict[str, Array]) -> Array:
+def given_by(device: Reference, table: OperatorTable, operator: OperatorDesc, values: dict[str, Array]) -> Array:
     with np.errstate(all="ignore"):
-        found = device.compute_exact(operator, [given[name] for name in table.formula_names if name in given])
-        return np.ascontiguousarray(found.astype(operator.output.data_type.numpy))
+        result = device.compute_exact(operator, [values[name] for name in table.formula_names if name in values])
+        return np.ascontiguousarray(result.astype(operator.output.data_type.numpy))
 
 
-def refused(table: OperatorTable, operator: OperatorDesc, given: dict[str, Array], output: Array) -> Array:
+def refused(table: OperatorTable, operator: OperatorDesc, values: dict[str, Array], output: Array) -> Array:
     members = table.formula_names
-    inputs = {members[name]: array for name, array in given.items()}
+    inputs = {members[name]: array for name, array in values.items()}
     return np.flatnonzero(~oracle_of(TABLES, operator, strict=False).admits(inputs, output))
 
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("operator", sorted({table.operator for table, _ in CASES}))
 def test_the_reference_is_right(operator: str) -> None:
-    for table, described, given in cases_of(operator):
-        output = given_by(Reference(), table, described, given)
-        wrong = refused(table, described, given, output)
-        assert not wrong.size, ({name: array[wrong[0]] for name, array in given.items()}, output[wrong[0]])
+    for table, described, values in cases_of(operator):
+        output = given_by(Reference(), table, described, values)
+        wrong = refused(table, described, values, output)
+        assert not wrong.size, ({name: array[wrong[0]] for name, array in values.items()}, output[wrong[0]])
 
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("mutant", ROWS)
 def test_the_oracle_refuses_every_mutant(mutant: type[Reference]) -> None:
     assert any(
-        refused(table, described, given, given_by(mutant(), table, described, given)).size
-        for table, described, given in cases_of(mutant.operator)
+        refused(table, described, values, given_by(mutant(), table, described, values)).size
+        for table, described, values in cases_of(mutant.operator)
     )
 
 
@@ -84,9 +84,9 @@ def test_every_approximate_operator_has_mutants() -> None:
 def test_the_minimum_of_direct3d_is_accepted(operator: str, rounding: Callable[[Array, DataType], Array]) -> None:
     """Computed in FLOAT32, each step rounded so; FLOAT16 through FLOAT32."""
     changed = False
-    for table, described, given in cases_of(f"ELEMENT_WISE_{operator}"):
+    for table, described, value in cases_of(f"ELEMENT_WISE_{operator}"):
         with np.errstate(all="ignore"):
-            operands = [given[name].astype(np.float64) for name in table.formula_names]
+            operands = [value[name].astype(np.float64) for name in table.formula_names]
         operands += [np.float64(described.attributes[name]) for name in table.numbers]  # type: ignore[arg-type]
 
         def in_float32(values: Array) -> Array:
@@ -95,10 +95,10 @@ def test_the_minimum_of_direct3d_is_accepted(operator: str, rounding: Callable[[
         with np.errstate(all="ignore"):
             single = MINIMUM[operator](*operands, in_float32)
             output = np.ascontiguousarray(rounding(single, described.output.data_type))
-        right = given_by(Reference(), table, described, given)
+        right = given_by(Reference(), table, described, value)
         if operator == "CONSTANT_POW":  # the sign of negative bases stands apart from the function
             output = np.where(operands[0] > 0, output, right)
         changed |= output.tobytes() != right.tobytes()
-        wrong = refused(table, described, given, output)
-        assert not wrong.size, ({name: array[wrong[:3]] for name, array in given.items()}, output[wrong[:3]])
+        wrong = refused(table, described, value, output)
+        assert not wrong.size, ({name: array[wrong[:3]] for name, array in value.items()}, output[wrong[:3]])
     assert changed or operator in ("ADD", "ADD1", "SUBTRACT", "MULTIPLY", "MEAN", "DIFFERENCE_SQUARE", "SQRT")

@@ -33,8 +33,8 @@ on_every_approximate_signature = pytest.mark.parametrize(
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.size("thorough", brief=6)
 def test_the_oracles_agree(table: OperatorTable, signature: Signature, strict: bool) -> None:
-    for operator, given in elements_of(table, signature, 30, seed=4 if strict else 3):
-        assert disagreements(TABLES, operator, given, strict=strict) == []
+    for operator, inputs in elements_of(table, signature, 30, seed=4 if strict else 3):
+        assert disagreements(TABLES, operator, inputs, strict=strict) == []
 
 
 SCALED = [(table, signature) for table, signature in CASES if table.has_scale_bias]
@@ -54,9 +54,9 @@ def scaled(operator: OperatorDesc) -> Iterator[OperatorDesc]:
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.size("thorough", brief=5)
 def test_the_oracles_agree_after_a_scale_bias(table: OperatorTable, signature: Signature, strict: bool) -> None:
-    operator, given = next(elements_of(table, signature, 16, seed=3))
+    operator, inputs = next(elements_of(table, signature, 16, seed=3))
     for described in scaled(operator):
-        assert disagreements(TABLES, described, given, strict=strict) == []
+        assert disagreements(TABLES, described, inputs, strict=strict) == []
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_where_a_formula_is_permitted_counts_after_the_scale_bias(
 ) -> None:
     """ASINH's ln(x + sqrt(x * x + 1)) is permitted of x from 0 on, and overflows at 2^76, which -3 has become."""
     table = TABLES.operator("ASINH")
-    signature = next(one for one in signatures(table) if one.data_type is DataType.FLOAT32)
-    operator, given = next(elements_of(table, signature, 1, seed=3))
+    signature = next(item for item in signatures(table) if item.data_type is DataType.FLOAT32)
+    operator, inputs = next(elements_of(table, signature, 1, seed=3))
     attributes = {"ScaleBias": None if pair is None else ScaleBias(*pair)}
     described = OperatorDesc(operator.name, operator.tensors, attributes)
-    inputs = {name: np.array([-3.0], np.float32) for name in given}
+    inputs = {name: np.array([-3.0], np.float32) for name in inputs}
     infinite = np.array([np.inf], np.float32)
     assert ApproximateVectorOracle(TABLES.law(table), described).acceptance(inputs).admits(infinite).all() == overflows
     assert disagreements(TABLES, described, inputs, strict=False) == []
 
 
 POW = TABLES.operator("POW")
-WHOLE = [one for one in signatures(POW) if not is_approximate(POW, one)]
+WHOLE = [signature for signature in signatures(POW) if not is_approximate(POW, signature)]
 
 
 @pytest.mark.parametrize("signature", WHOLE[::5], ids=str)
@@ -88,12 +88,12 @@ def test_the_oracles_agree_on_integer_powers(
     signature: Signature, pair: tuple[float, float] | None, strict: bool
 ) -> None:
     """Also after a ScaleBias; what is exact holds exactly, so that the two sets are equal."""
-    for operator, given in elements_of(POW, signature, 120, seed=3):
+    for operator, inputs in elements_of(POW, signature, 120, seed=3):
         attributes = {**operator.attributes, "ScaleBias": None if pair is None else ScaleBias(*pair)}
         described = OperatorDesc(operator.name, operator.tensors, attributes)
         exactly = TypedOracle(TABLES.law(POW), described, strict=strict)
-        answers = TypedVectorOracle(TABLES.law(POW), described, strict=strict).acceptance(given).elements()
-        patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
+        answers = TypedVectorOracle(TABLES.law(POW), described, strict=strict).acceptance(inputs).elements()
+        patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in inputs.items()}
         seen = set()
         for index, answer in enumerate(answers):
             exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
@@ -101,39 +101,41 @@ def test_the_oracles_agree_on_integer_powers(
             assert (exact.any_value, exact.any_value or exact.patterns) == (
                 answer.any_value,
                 answer.any_value or answer.patterns,
-            ), {name: array[index] for name, array in given.items()}
+            ), {name: array[index] for name, array in inputs.items()}
         assert pair is not None or seen == {True, False}
 
 
-def refused(operator: OperatorDesc, given: Mapping[str, Array]) -> list[Any]:
+def refused(operator: OperatorDesc, values: Mapping[str, Array]) -> list[Any]:
     """The first elements whose expected output is not acceptable: an output that equals it would be taken."""
     oracle = ApproximateVectorOracle(TABLES.law(TABLES.operator(operator.name)), operator)
-    wanted = oracle.expected(given)
-    places = np.flatnonzero(~oracle.acceptance(given).admits(wanted))[:3]
-    return [({name: array[place] for name, array in given.items()}, wanted[place]) for place in places]
+    wanted = oracle.expected(values)
+    places = np.flatnonzero(~oracle.acceptance(values).admits(wanted))[:3]
+    return [({name: array[place] for name, array in values.items()}, wanted[place]) for place in places]
 
 
 @pytest.mark.sampled(5)
 @on_every_approximate_signature
 def test_what_is_expected_first_is_acceptable(table: OperatorTable, signature: Signature) -> None:
-    for operator, given in elements_of(table, signature, 4000, seed=5):
-        assert refused(operator, given) == []
+    for operator, inputs in elements_of(table, signature, 4000, seed=5):
+        assert refused(operator, inputs) == []
 
 
 @pytest.mark.sampled(5)
 @on_every_signature_with_scale_bias
 @pytest.mark.size("thorough", brief=2)
 def test_what_is_expected_first_is_acceptable_after_a_scale_bias(table: OperatorTable, signature: Signature) -> None:
-    operator, given = next(elements_of(table, signature, 1000, seed=5))
+    operator, inputs = next(elements_of(table, signature, 1000, seed=5))
     for described in scaled(operator):
-        assert refused(described, given) == [], described
+        assert refused(described, inputs) == [], described
 
 
 def test_a_disagreement_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The vectorised oracle without its flush of subnormals."""
-    table, signature = next((one, two) for one, two in CASES if one.short_name == "ADD")
-    operator, given = next(elements_of(table, signature, 400, seed=3))
-    assert disagreements(TABLES, operator, given, strict=False) == []
+    table, signature = next(
+        (operator_table, two) for operator_table, two in CASES if operator_table.short_name == "ADD"
+    )
+    operator, inputs = next(elements_of(table, signature, 400, seed=3))
+    assert disagreements(TABLES, operator, inputs, strict=False) == []
     first = ApproximateVectorOracle.__init__
 
     def keeping(self: ApproximateVectorOracle, *arguments: object, **more: bool) -> None:
@@ -141,7 +143,7 @@ def test_a_disagreement_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         self.latitudes = self.latitudes - {"subnormals"}
 
     monkeypatch.setattr(ApproximateVectorOracle, "__init__", keeping)
-    assert disagreements(TABLES, operator, given, strict=False)
+    assert disagreements(TABLES, operator, inputs, strict=False)
 
 
 def test_an_element_that_is_not_given_is_refused() -> None:
@@ -153,5 +155,5 @@ def test_an_element_that_is_not_given_is_refused() -> None:
 
 def test_an_interval_of_signed_integers_may_pass_through_zero() -> None:
     around_zero = Acceptable(frozenset(), intervals=frozenset({(0xFE, 0x02)}))
-    admitted = [around_zero.admits(one % 256, DataType.INT8) for one in range(-4, 5)]
+    admitted = [around_zero.admits(index % 256, DataType.INT8) for index in range(-4, 5)]
     assert admitted == [False, False, True, True, True, True, True, False, False]

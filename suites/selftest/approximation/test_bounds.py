@@ -30,19 +30,19 @@ from dmlcts.suites.selftest.looped_cases import looped
 TABLES = family()
 
 
-def admitted(name: str, kind: DataType, given: dict[str, float], result: float) -> bool:
+def admitted(name: str, kind: DataType, value: dict[str, float], result: float) -> bool:
     """Whether the judged rules of an operator admit a result of one element of each input, as both oracles say."""
     table = TABLES.operator(name)
     tensors = {member: TensorDesc(kind, (1,)) for member in table.tensors}
     operator = OperatorDesc(table.operator, tensors, {"ScaleBias": None} if table.has_scale_bias else {})
     law = TABLES.law(table)
-    inputs = {one: np.array([number], kind.numpy) for one, number in given.items()}
+    inputs = {text: np.array([number], kind.numpy) for text, number in value.items()}
     output = np.array([result], kind.numpy)
 
     def bits(array: NDArray[Any]) -> int:
         return int(array.view(kind.bits_dtype)[0])
 
-    exact = ApproximateOracle(law, operator).acceptable({one: bits(array) for one, array in inputs.items()})
+    exact = ApproximateOracle(law, operator).acceptable({text: bits(array) for text, array in inputs.items()})
     right = exact.admits(bits(output), kind)
     assert bool(ApproximateVectorOracle(law, operator).acceptance(inputs).admits(output).all()) is right
     return right
@@ -270,7 +270,7 @@ _UNITS = {"EXP": 330.0, "DIVIDE": 3.0, "RECIP": 3.0}
 """Bounds in units of the last place: below the normal numbers these reach over zero (EXP's relation refuses it)."""
 
 
-def may_have_another_sign(name: str, kind: DataType, given: dict[str, NDArray[Any]], real: NDArray[Any]) -> Any:
+def may_have_another_sign(name: str, kind: DataType, values: dict[str, NDArray[Any]], real: NDArray[Any]) -> Any:
     """Where a source's own bound is at least what the exact result is: an absolute one, or units of subnormals."""
     half = kind is DataType.FLOAT16
     bound = (_HALF if half else _SINGLE).get(name, _SINGLE.get(name, 0.0))
@@ -278,7 +278,7 @@ def may_have_another_sign(name: str, kind: DataType, given: dict[str, NDArray[An
     if not half:  # what is below the normal numbers may count as 0, operand or result
         bound = max(bound, float(np.finfo(np.float32).smallest_normal))
     allowed = np.abs(real) <= bound
-    first, *_, last = (array.astype(np.float64) for array in (*given.values(), *given.values()))
+    first, *_, last = (array.astype(np.float64) for array in (*values.values(), *values.values()))
     if name == "TAN":  # the quotient of a sine and a cosine, each as far off
         allowed |= np.minimum(np.abs(np.sin(first)), np.abs(np.cos(first))) <= (2.0**-7 if half else 8e-4)
     lost = {"ATAN_YX": first, "POW": first, "CONSTANT_POW": first, "RECIP": first, "DIVIDE": last}.get(name)
@@ -297,19 +297,19 @@ def may_have_another_sign(name: str, kind: DataType, given: dict[str, NDArray[An
 )
 def test_no_interval_reaches_over_zero_where_no_source_s_bound_does(table: OperatorTable, signature: Signature) -> None:
     """A scan of every tolerance: results of another sign than the exact one are refused, but within a stated bound."""
-    for operator, given in elements_of(table, signature, 1500, seed=3):
+    for operator, inputs in elements_of(table, signature, 1500, seed=3):
         oracle = ApproximateVectorOracle(TABLES.law(table), operator)
         with np.errstate(all="ignore"):
-            acceptance, real = oracle.acceptance(given), oracle.real(given)
+            acceptance, real = oracle.acceptance(inputs), oracle.real(inputs)
             real = np.broadcast_to(real, acceptance.alternatives[0].shape)
             crosses = np.zeros(real.shape, bool)
             for low, high in acceptance.spans:
                 crosses |= ((real > 0) & (low < 0)) | ((real < 0) & (high > 0))
-            allowed = may_have_another_sign(table.short_name, operator.output.data_type, given, real)
+            allowed = may_have_another_sign(table.short_name, operator.output.data_type, inputs, real)
         wrong = crosses & ~allowed
         if acceptance.any_value is not None:
             wrong &= ~acceptance.any_value
-        assert not wrong.any(), {name: array[wrong][:3] for name, array in given.items()}
+        assert not wrong.any(), {name: array[wrong][:3] for name, array in inputs.items()}
 
 
 def interval(low: float, high: float) -> Interval:
@@ -345,7 +345,7 @@ def test_a_relative_bound_holds_of_every_result(x: float, off: int, right: bool)
 
 
 @pytest.mark.parametrize(
-    "comparison, one, other, may",
+    "comparison, item, other, may",
     [
         ("less", (1, 2), (2, 3), {True, False}),
         ("less", (1, 1), (2, 2), {True}),
@@ -363,20 +363,20 @@ def test_a_relative_bound_holds_of_every_result(x: float, off: int, right: bool)
     ],
 )
 def test_bounds_compare_as_some_numbers_between_them_may(
-    comparison: str, one: tuple[float, float], other: tuple[float, float], may: set[bool]
+    comparison: str, item: tuple[float, float], other: tuple[float, float], may: set[bool]
 ) -> None:
-    assert truths(comparison, (span(*one), span(*other)), lenient=False) == may
-    found = held(comparison, interval(*one), interval(*other), lenient=False)
-    assert {truth for truth, mask in ((True, found.true), (False, found.false)) if mask.all()} == may
+    assert truths(comparison, (span(*item), span(*other)), lenient=False) == may
+    result = held(comparison, interval(*item), interval(*other), lenient=False)
+    assert {truth for truth, mask in ((True, result.true), (False, result.false)) if mask.all()} == may
 
 
 @pytest.mark.parametrize("lenient", [False, True])
 def test_nothing_compares_with_a_nan_but_where_the_latitude_is(lenient: bool) -> None:
     wanted = {True, False} if lenient else {False}
     assert truths("less", (None, span(1, 1)), lenient=lenient) == wanted
-    one = replace(interval(5, 5), nan=np.array([True]))
-    found = held("less", one, interval(1, 1), lenient=lenient)
-    assert {truth for truth, mask in ((True, found.true), (False, found.false)) if mask.all()} == wanted
+    item = replace(interval(5, 5), nan=np.array([True]))
+    result = held("less", item, interval(1, 1), lenient=lenient)
+    assert {truth for truth, mask in ((True, result.true), (False, result.false)) if mask.all()} == wanted
     assert truths("less", (OPEN, span(1, 1)), lenient=False) == {True, False}
 
 
@@ -406,7 +406,7 @@ def span(low: float, high: float) -> Span:
 
 
 @pytest.mark.parametrize(
-    "one, other, ends",
+    "item, other, ends",
     [
         ((-1, 1), (2, math.inf), OPEN),  # 0 times infinity lies inside
         ((2, math.inf), (-1, 1), OPEN),
@@ -418,11 +418,11 @@ def span(low: float, high: float) -> Span:
     ],
 )
 def test_a_product_has_no_bounds_where_an_infinity_may_meet_a_zero(
-    one: tuple[float, float], other: tuple[float, float], ends: object
+    item: tuple[float, float], other: tuple[float, float], ends: object
 ) -> None:
-    found = real_ends(FUNCTIONS["multiply"], (span(*one), span(*other)), 64)
+    result = real_ends(FUNCTIONS["multiply"], (span(*item), span(*other)), 64)
     if isinstance(ends, tuple):
-        widest = found[0]
+        widest = result[0]
         assert (float(widest.low.value), float(widest.high.value)) == ends
     else:
-        assert found is ends
+        assert result is ends

@@ -24,9 +24,9 @@ SPARSE = 1361
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(("table", "signature"), CASES, ids=[table.short_name for table, _ in CASES])
 def test_the_oracles_agree_on_a_sample_of_all_float16(table: Any, signature: Any, strict: bool) -> None:
-    found = compared(TABLES, table, signature, strict=strict, step=SPARSE, first=7)
-    assert found.apart == []
-    sets, left = divmod(found.inputs, -(-(ALL - 7) // SPARSE))
+    result = compared(TABLES, table, signature, strict=strict, step=SPARSE, first=7)
+    assert result.apart == []
+    sets, left = divmod(result.inputs, -(-(ALL - 7) // SPARSE))
     assert sets >= 1
     assert left == 0
 

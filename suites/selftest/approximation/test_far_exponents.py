@@ -32,8 +32,8 @@ def power(base: DataType, exponent: DataType, bases: list[float], exponents: lis
 
 
 def admitted(base: float, exponent: int, result: float) -> bool:
-    operator, given = power(DataType.FLOAT32, DataType.UINT32, [base], [exponent])
-    acceptance = ApproximateVectorOracle(TABLES.law(TABLES.operator("POW")), operator).acceptance(given)
+    operator, value = power(DataType.FLOAT32, DataType.UINT32, [base], [exponent])
+    acceptance = ApproximateVectorOracle(TABLES.law(TABLES.operator("POW")), operator).acceptance(value)
     return bool(acceptance.admits(np.array([result], np.float32)).all())
 
 
@@ -77,9 +77,9 @@ def test_beyond_the_bound_a_power_is_wrong(base: float, exponent: int, right: fl
 def test_the_oracles_agree_on_far_exponents(base: DataType, exponent: DataType, strict: bool) -> None:
     exponents = [1, 1000, 100_000, 10_000_000, 200_000_000, 200_000_001, 1_000_000_000, 2_147_483_647]
     if exponent is not DataType.UINT32:
-        exponents += [-one for one in exponents]
-    operator, given = power(base, exponent, BASES, exponents)
-    assert disagreements(TABLES, operator, given, strict=strict) == []
+        exponents += [-item for item in exponents]
+    operator, value = power(base, exponent, BASES, exponents)
+    assert disagreements(TABLES, operator, value, strict=strict) == []
 
 
 @pytest.mark.parametrize("exponent", [1e5, 3e8, -3e8, 1e30, 3e38])

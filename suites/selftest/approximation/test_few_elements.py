@@ -31,8 +31,8 @@ SCALED = [(table, signature) for table, signature in CASES if table.short_name i
     ("table", "signature"), CASES, ids=[f"{table.short_name}-{signature}" for table, signature in CASES]
 )
 def test_the_oracles_agree_on_few_elements(table: OperatorTable, signature: Signature, strict: bool) -> None:
-    for operator, given in elements_of(table, signature, 8, seed=3):
-        assert disagreements(TABLES, operator, given, strict=strict) == []
+    for operator, inputs in elements_of(table, signature, 8, seed=3):
+        assert disagreements(TABLES, operator, inputs, strict=strict) == []
 
 
 @pytest.mark.sampled(3)
@@ -45,13 +45,13 @@ def test_the_oracles_agree_on_few_scaled_elements(
 ) -> None:
     if not table.has_scale_bias:
         return
-    operator, given = next(elements_of(table, signature, 8, seed=3))
+    operator, inputs = next(elements_of(table, signature, 8, seed=3))
     scaled = OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
-    assert disagreements(TABLES, scaled, given, strict=False) == []
+    assert disagreements(TABLES, scaled, inputs, strict=False) == []
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda item: item.name)
 def test_the_oracles_agree_on_constant_powers_of_special_values(data_type: DataType, strict: bool) -> None:
     """The power 0.5 is not the root: of -infinity it is infinity."""
     x = np.array([-np.inf, -1.0, -0.0, 0.0, 1.0, 4.0, np.inf, np.nan], data_type.numpy)
@@ -68,8 +68,8 @@ def test_an_integer_is_scaled_before_what_is_expected_of_it(x: int, exponent: in
     kinds = {"InputTensor": INT32, "ExponentTensor": DataType.FLOAT32, "OutputTensor": INT32}
     tensors = {name: TensorDesc(kind, (1,)) for name, kind in kinds.items()}
     operator = OperatorDesc("ELEMENT_WISE_POW", tensors, {"ScaleBias": ScaleBias(2.0, -3.0)})
-    given = {"x": np.array([x], np.int32), "exponent": np.array([exponent], np.float32)}
-    assert ApproximateVectorOracle(TABLES.law(TABLES.operator("POW")), operator).expected(given).tolist() == [wanted]
+    values = {"x": np.array([x], np.int32), "exponent": np.array([exponent], np.float32)}
+    assert ApproximateVectorOracle(TABLES.law(TABLES.operator("POW")), operator).expected(values).tolist() == [wanted]
 
 
 def test_what_is_expected_of_a_choice_is_that_of_the_branch_that_counts(tmp_path: Path) -> None:
@@ -79,5 +79,5 @@ def test_what_is_expected_of_a_choice_is_that_of_the_branch_that_counts(tmp_path
     table = tables.operator("OWN_SQRT")
     operator = OperatorDesc(table.operator, dict.fromkeys(table.tensors, TensorDesc(DataType.FLOAT32, (3,))), {})
     oracle = ApproximateVectorOracle(tables.law(table), operator)
-    found = oracle.expected({"x": np.array([9, 1, -2], np.float32)})
-    assert found.tolist() == [3, 0, -3]
+    expected = oracle.expected({"x": np.array([9, 1, -2], np.float32)})
+    assert expected.tolist() == [3, 0, -3]

@@ -45,17 +45,17 @@ class TwoWaysTooFarApart(TwoWays):
 def wrong(made: type[Reference], operator: str) -> bool:
     """Whether the test of shapes and positions finds something on FLOAT32."""
     (probe,) = [
-        one
-        for one in probes(TABLES)
-        if one.table.short_name == operator
-        and str(one.signature) == "FLOAT32"
-        and "test_shape_and_position" in one.test
+        candidate
+        for candidate in probes(TABLES)
+        if candidate.table.short_name == operator
+        and str(candidate.signature) == "FLOAT32"
+        and "test_shape_and_position" in candidate.test
     ]
     return bool(probe.run(Bench("x", made(), {}, TABLES), 0).ledger.findings)
 
 
 @pytest.mark.parametrize(
-    ("made", "operator", "found"),
+    ("made", "operator", "flag"),
     [
         (OneWay, "ATAN_YX", False),
         (TwoWays, "ATAN_YX", False),
@@ -66,6 +66,6 @@ def wrong(made: type[Reference], operator: str) -> bool:
 )
 @pytest.mark.size("thorough", brief=1)
 def test_two_polynomials_are_no_departure_where_each_is_within_its_bound(
-    made: type[Reference], operator: str, found: bool
+    made: type[Reference], operator: str, flag: bool
 ) -> None:
-    assert wrong(made, operator) == found
+    assert wrong(made, operator) == flag

@@ -62,9 +62,9 @@ def as_datum(x: np.float32) -> Datum:
     return Datum(bool(np.signbit(x)), float(x) if np.isinf(x) else Fraction(float(x)))
 
 
-def of_mpfr(name: str, given: tuple[np.float32, ...]) -> Any:
+def of_mpfr(name: str, float32s: tuple[np.float32, ...]) -> Any:
     with gmpy2.context(precision=BITS, emax=1 << 40, emin=-(1 << 40)):
-        return OUTSIDE[name](*(gmpy2.mpfr(float(x)) for x in given))
+        return OUTSIDE[name](*(gmpy2.mpfr(float(x)) for x in float32s))
 
 
 def exactly(value: Any) -> Fraction:
@@ -83,11 +83,11 @@ def beyond(outside: Any, enclosure: Any, wide: float) -> bool:
 
 
 def disagreements(name: str, real: Callable[..., Any], arrays: Callable[..., Any], error: float) -> list[str]:
-    found = []
-    for given in drawn(len(FUNCTIONS[name].takes)):
-        outside, enclosure = of_mpfr(name, given), real(*map(as_datum, given))
+    result = []
+    for value in drawn(len(FUNCTIONS[name].takes)):
+        outside, enclosure = of_mpfr(name, value), real(*map(as_datum, value))
         with np.errstate(all="ignore"):
-            wide = float(arrays(*(np.asarray([x], np.float64) for x in given))[0])
+            wide = float(arrays(*(np.asarray([x], np.float64) for x in value))[0])
         if beyond(outside, enclosure, wide):
             continue
         if gmpy2.is_nan(outside) or gmpy2.is_infinite(outside):
@@ -103,8 +103,8 @@ def disagreements(name: str, real: Callable[..., Any], arrays: Callable[..., Any
             same &= not ordinary or abs(Fraction(wide) - truth) <= abs(truth) * Fraction(max(error, 2.0**-52))
             same &= bool(truth) or wide == 0
         if not same:
-            found.append(f"{given}: {outside} and {enclosure} and {wide}")
-    return found
+            result.append(f"{value}: {outside} and {enclosure} and {wide}")
+    return result
 
 
 def _far(value: Fraction) -> bool:
@@ -130,11 +130,11 @@ def test_a_wrong_meaning_is_seen(name: str) -> None:
     assert arrays is not None
 
     def moved(*operands: Datum) -> Any:
-        given = real(*operands)
-        if given is None or given.low.infinite or given.low == given.high:
-            return given
-        part = abs(given.low.fraction) / (1 << 170)
-        return type(given)(*(Datum(end.negative, end.fraction + part) for end in given))
+        value = real(*operands)
+        if value is None or value.low.infinite or value.low == value.high:
+            return value
+        part = abs(value.low.fraction) / (1 << 170)
+        return type(value)(*(Datum(end.negative, end.fraction + part) for end in value))
 
     assert disagreements(name, moved, arrays, function.arrays.error)
     assert disagreements(name, real, lambda *xs: arrays(*xs) * (1 + 2.0**-45), function.arrays.error)

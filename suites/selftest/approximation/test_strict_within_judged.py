@@ -18,22 +18,22 @@ COUNT = 6000
 
 def farther(table: OperatorTable, signature: Signature) -> list[str]:
     """Elements for which ``--strict`` accepts an end of an interval, or anything, that is refused without it."""
-    found = []
-    for operator, given in elements_of(table, signature, COUNT, seed=13):
+    result = []
+    for operator, inputs in elements_of(table, signature, COUNT, seed=13):
         law = TABLES.law(table)
-        strict = ApproximateVectorOracle(law, operator, strict=True).acceptance(given)
-        judged = ApproximateVectorOracle(law, operator).acceptance(given)
-        open_ = np.zeros(next(iter(given.values())).size, bool) if judged.any_value is None else judged.any_value
+        strict = ApproximateVectorOracle(law, operator, strict=True).acceptance(inputs)
+        judged = ApproximateVectorOracle(law, operator).acceptance(inputs)
+        open_ = np.zeros(next(iter(inputs.values())).size, bool) if judged.any_value is None else judged.any_value
         opened = np.zeros_like(open_) if strict.any_value is None else strict.any_value
         beyond = opened & ~open_
-        for end in (one for span in strict.spans for one in span):
+        for end in (values for span in strict.spans for values in span):
             beyond |= ~opened & ~judged.admits(end) & ~np.isnan(end.astype(np.float64))
         for place in np.flatnonzero(beyond)[:2]:
-            inputs = {name: array[place] for name, array in given.items()}
+            inputs = {name: array[place] for name, array in inputs.items()}
             spans = [(low[place], high[place]) for low, high in strict.spans]
             wider = [(low[place], high[place]) for low, high in judged.spans]
-            found.append(f"{inputs}: strict {spans}, judged {wider}")
-    return found
+            result.append(f"{inputs}: strict {spans}, judged {wider}")
+    return result
 
 
 @pytest.mark.sampled(5)

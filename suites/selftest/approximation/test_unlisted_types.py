@@ -49,12 +49,12 @@ def test_a_zero_point_of_64_bits_leaves_the_result_open(kind: DataType, is_open:
         "ZeroPointTensor": kind,
         "OutputTensor": DataType.INT8,
     }
-    operator = OperatorDesc(table.operator, {name: TensorDesc(one, (1,)) for name, one in types.items()}, {})
-    given = {name: np.array([1], types[member].numpy) for name, member in table.formula_names.items()}
+    operator = OperatorDesc(table.operator, {name: TensorDesc(kind, (1,)) for name, kind in types.items()}, {})
+    values = {name: np.array([1], types[member].numpy) for name, member in table.formula_names.items()}
     acceptance = oracle_of(TABLES, operator, strict=False).acceptance(
-        {member: given[name] for name, member in table.formula_names.items()}
+        {member: values[name] for name, member in table.formula_names.items()}
     )
-    admitted = [bool(acceptance.admits(np.array([one], np.int8)).all()) for one in (2, 9)]
+    admitted = [bool(acceptance.admits(np.array([literal], np.int8)).all()) for literal in (2, 9)]
     assert admitted == [True, is_open]
 
 
@@ -69,15 +69,15 @@ def test_scales_of_64_bits_leave_the_result_open(kind: DataType, is_open: bool) 
         "OutputScaleTensor": kind,
         "OutputTensor": DataType.INT8,
     }
-    operator = OperatorDesc(table.operator, {name: TensorDesc(one, (1,)) for name, one in types.items()}, {})
-    given = {member: np.ones(1, types[member].numpy) for member in table.formula_names.values() if member in types}
-    acceptance = oracle_of(TABLES, operator, strict=False).acceptance(given)
-    assert [bool(acceptance.admits(np.array([one], np.int8)).all()) for one in (2, 9)] == [True, is_open]
+    operator = OperatorDesc(table.operator, {name: TensorDesc(kind, (1,)) for name, kind in types.items()}, {})
+    values = {member: np.ones(1, types[member].numpy) for member in table.formula_names.values() if member in types}
+    acceptance = oracle_of(TABLES, operator, strict=False).acceptance(values)
+    assert [bool(acceptance.admits(np.array([literal], np.int8)).all()) for literal in (2, 9)] == [True, is_open]
 
 
 def test_functions_of_whole_numbers_and_of_ieee_754_have_a_meaning_on_every_type() -> None:
     types = (DataType.INT32, DataType.UINT64, DataType.FLOAT64)
-    assert {name: [FUNCTIONS[name].means(one) for one in types] for name in ("add", "pow", "sqrt", "asin")} == {
+    assert {name: [FUNCTIONS[name].means(kind) for kind in types] for name in ("add", "pow", "sqrt", "asin")} == {
         "add": [True, True, True],
         "pow": [True, True, False],
         "sqrt": [False, False, True],

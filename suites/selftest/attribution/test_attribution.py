@@ -31,9 +31,9 @@ class WrongInPairs(Reference):
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         y = super().compute(operator, x)
-        flat, given = y.reshape(-1), x.reshape(-1)
+        flat, values = y.reshape(-1), x.reshape(-1)
         paired = flat.size // 2 * 2
-        flat[:paired] = np.where(given[:paired] >= 64, given[:paired], flat[:paired])
+        flat[:paired] = np.where(values[:paired] >= 64, values[:paired], flat[:paired])
         return y
 
 
@@ -50,13 +50,13 @@ class Refusing(Reference):
     refused: tuple[float, ...] = ()
 
     def refuses(self, operator: OperatorDesc) -> str:
-        given = [operator.attributes.get(name) for name in ("Min", "Max")]
-        return "not that bound" if any(value in self.refused for value in given) else super().refuses(operator)
+        argument = [operator.attributes.get(name) for name in ("Min", "Max")]
+        return "not that bound" if any(value in self.refused for value in argument) else super().refuses(operator)
 
 
-def blamed(backend: Any, one: Case) -> str:
+def blamed(backend: Any, example: Case) -> str:
     on = bench(backend)
-    (finding,) = judge_case(on, one).findings
+    (finding,) = judge_case(on, example).findings
     return smallest(on, finding).clause
 
 
@@ -74,8 +74,8 @@ def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
 ) -> None:
     operator = clip(tensor(strides=(2,))) if clause.startswith("tensor") else clip()
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
-    one = case(operator, layout_clause=clause, values=values, **changes)
-    assert blamed(WrongInPairs(), one) == "tensor.position"
+    example = case(operator, layout_clause=clause, values=values, **changes)
+    assert blamed(WrongInPairs(), example) == "tensor.position"
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_a_clause_that_a_packed_tensor_has_too_is_not_looked_for_in_one(clause: 
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
     on = bench(WrongInPairs())
     (finding,) = judge_case(on, case(clip(tensor(strides=(2,))), layout_clause=clause, values=values)).findings
-    found = _anywhere(on, finding, Effort())
-    assert (found is finding, found.case.operator.input.strides is None) == (not elsewhere, elsewhere)
+    anywhere = _anywhere(on, finding, Effort())
+    assert (anywhere is finding, anywhere.case.operator.input.strides is None) == (not elsewhere, elsewhere)
 
 
 @pytest.mark.parametrize("count, elsewhere", [(1 << 16, True), ((1 << 16) + 1, False)])
@@ -109,8 +109,8 @@ def test_only_wrong_values_under_the_clause_of_the_layout_are_looked_for_in_a_pa
 ) -> None:
     on = bench(WrongInPairs())
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
-    one = case(clip(tensor(strides=(2,))), layout_clause="tensor.strides.padded", values=values)
-    (finding,) = judge_case(on, one).findings
+    example = case(clip(tensor(strides=(2,))), layout_clause="tensor.strides.padded", values=values)
+    (finding,) = judge_case(on, example).findings
     assert _anywhere(on, finding, Effort()) is not finding, "the control"
     other = replace(finding, **changes)
     assert _anywhere(on, other, Effort()) is other
@@ -129,12 +129,12 @@ def test_in_a_packed_tensor_open_bounds_are_one_value_still(expectation: str, cl
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": described, "OutputTensor": described}, attributes)
     values = Values.of([-128, 127, 0, 3, 2], DataType.INT8)
     changes = {"clause": "clip.cast.nan"} if expectation == "one value" else {}
-    one = case(operator, values=values, layout_clause="tensor.strides.padded", expectation=expectation, **changes)
+    example = case(operator, values=values, layout_clause="tensor.strides.padded", expectation=expectation, **changes)
     on = bench(WrongInPairs())
-    findings = [given for given in judge_case(on, one).findings if given.clause == "tensor.strides.padded"]
+    findings = [finding for finding in judge_case(on, example).findings if finding.clause == "tensor.strides.padded"]
     assert findings
-    found = _anywhere(on, findings[0], Effort())
-    assert (found.clause, found.case.expectation) == (clause, kept)
+    anywhere = _anywhere(on, findings[0], Effort())
+    assert (anywhere.clause, anywhere.case.expectation) == (clause, kept)
 
 
 def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
@@ -143,12 +143,12 @@ def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
     values = Values.of([-100, 100, 0, 3] * 8, DataType.INT8)
     operator = clip(tensor((32,)))
     (finding,) = judge_case(on, case(operator, values=values)).findings
-    found = needing(on, finding, Effort())
-    assert (found.clause, found.case.operator.output.sizes) == ("tensor.position", (2,))
+    finding = needing(on, finding, Effort())
+    assert (finding.clause, finding.case.operator.output.sizes) == ("tensor.position", (2,))
 
 
 @pytest.mark.parametrize(
-    "needs, clause, told",
+    "needs, clause, text",
     [
         (("output strides",), "tensor.strides.padded", "tensor.strides.output"),
         (("input strides",), "tensor.strides.padded", "tensor.strides.padded"),
@@ -156,13 +156,13 @@ def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
         (("output strides",), "tensor.position", "tensor.position"),
     ],
 )
-def test_what_needs_the_outputs_strides_alone_is_about_those(needs: tuple[str, ...], clause: str, told: str) -> None:
+def test_what_needs_the_outputs_strides_alone_is_about_those(needs: tuple[str, ...], clause: str, text: str) -> None:
     finding = _of_its_tensor(Finding(clause, "fail", case(layout_clause=clause), "", needs=needs))
-    assert (finding.clause, finding.case.layout_clause) == (told, told)
+    assert (finding.clause, finding.case.layout_clause) == (text, text)
 
 
 def shapes(cases: Any) -> list[tuple[int, ...]]:
-    return [one.operator.output.sizes for one in cases]
+    return [item.operator.output.sizes for item in cases]
 
 
 @pytest.mark.parametrize(
@@ -236,13 +236,13 @@ def test_a_lower_rank_loses_dimensions_of_one_element_first(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, lower: list[Any]
 ) -> None:
     finding = Finding("", "fail", case(clip(tensor(sizes, strides=strides))), "")
-    found = [one.operator.input for one in _lower_rank(bench(Reference()), finding)]
-    assert [(it.sizes, it.strides) for it in found] == lower
+    tensor_descs = [example.operator.input for example in _lower_rank(bench(Reference()), finding)]
+    assert [(it.sizes, it.strides) for it in tensor_descs] == lower
 
 
 def test_of_several_dimensions_the_first_elements_of_the_long_one_are_left_out() -> None:
-    one = case(clip(tensor((1, 2, 1))), values=Values.of([1, 2], DataType.INT8))
-    assert shapes(later(one)) == [(1, 1, 1)]
+    example = case(clip(tensor((1, 2, 1))), values=Values.of([1, 2], DataType.INT8))
+    assert shapes(later(example)) == [(1, 1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -257,8 +257,8 @@ def test_of_several_dimensions_the_first_elements_of_the_long_one_are_left_out()
 def test_the_first_elements_are_left_out_where_each_has_a_value_of_its_own(
     values: list[int], strides: tuple[int, ...] | None, left: list[list[int]]
 ) -> None:
-    one = case(clip(tensor((2,), strides=strides)), values=Values.of(values, DataType.INT8))
-    assert [it.values.first.array(1).tolist() for it in later(one)] == left
+    example = case(clip(tensor((2,), strides=strides)), values=Values.of(values, DataType.INT8))
+    assert [it.values.first.array(1).tolist() for it in later(example)] == left
 
 
 def test_an_input_of_one_element_keeps_it_where_the_first_of_the_others_are_left_out() -> None:
@@ -269,8 +269,8 @@ def test_an_input_of_one_element_keeps_it_where_the_first_of_the_others_are_left
     }
     tensors = {name: TensorDesc(kind, (count,)) for name, (kind, count) in kinds.items()}
     quantize = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
-    one = replace(case(clip(tensor((3,)))), operator=quantize)
-    (left,) = later(replace(one, values=streams_of(one, ([1, 2, 3], [4]))))
+    example = replace(case(clip(tensor((3,)))), operator=quantize)
+    (left,) = later(replace(example, values=streams_of(example, ([1, 2, 3], [4]))))
     assert dict(left.values.items()) == {
         "InputTensor": Values.of([2, 3], DataType.FLOAT32),
         "ScaleTensor": Values.of([4], DataType.FLOAT32),
@@ -308,9 +308,9 @@ def test_a_wrong_integer_after_scale_bias_is_about_its_own_domain(
     tensor = TensorDesc(DataType.INT8, (1,))
     attributes = {"ScaleBias": ScaleBias(scale, bias), "Min": f32(-128), "Max": f32(127)}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    one = Case(operator, Values.of([value], DataType.INT8), f"clip.scale-bias.{found_under}")
+    example = Case(operator, Values.of([value], DataType.INT8), f"clip.scale-bias.{found_under}")
     on = bench(OneMore())
-    findings = judge_case(on, one).findings
+    findings = judge_case(on, example).findings
     if not findings:
         pytest.skip("the value that comes out is permitted here")
     least = smallest(on, findings[0])
@@ -405,5 +405,5 @@ def test_a_clause_on_special_values_is_blamed_for_those_alone(named: str, struck
     """A test of zeros or subnormals has ordinary elements beside them."""
     backend = type("Wrong", (WrongAt,), {"struck": struck})()
     values = Values.of([-0.5, struck, 0.5, 1.5], DataType.FLOAT32)
-    one = Case(clip(tensor((4,), DataType.FLOAT32)), values, f"clip.{named}")
-    assert blamed(backend, one) == clause
+    example = Case(clip(tensor((4,), DataType.FLOAT32)), values, f"clip.{named}")
+    assert blamed(backend, example) == clause

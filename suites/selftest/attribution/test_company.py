@@ -55,39 +55,39 @@ def among(operator: str = "CLIP", data_type: DataType = DataType.FLOAT32) -> Cas
     )
 
 
-def least(fault: type[Reference], one: Case) -> Finding:
-    assert not judge_case(bench(Reference()), one).findings, "the control"
+def least(fault: type[Reference], case: Case) -> Finding:
+    assert not judge_case(bench(Reference()), case).findings, "the control"
     on = bench(fault())
-    return smallest(on, judge_case(on, one).findings[0])
+    return smallest(on, judge_case(on, case).findings[0])
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_pair_that_suffices_is_named_and_shows_it_by_itself(fault: type[Reference]) -> None:
-    found = least(fault, among())
-    assert found.clause == "execution.independent"
-    assert len(found.case.beside) == 2
-    assert found.case.operator in found.case.beside
-    (other,) = [operator for operator in found.case.beside if operator != found.case.operator]
-    assert found.title.endswith(f" beside {other.name}")
-    assert found.case.operator.input.element_count == 1
-    again = judge_case(bench(fault()), Case.from_json(found.case.to_json())).findings
+    finding = least(fault, among())
+    assert finding.clause == "execution.independent"
+    assert len(finding.case.beside) == 2
+    assert finding.case.operator in finding.case.beside
+    (other,) = [operator for operator in finding.case.beside if operator != finding.case.operator]
+    assert finding.title.endswith(f" beside {other.name}")
+    assert finding.case.operator.input.element_count == 1
+    again = judge_case(bench(fault()), Case.from_json(finding.case.to_json())).findings
     assert [finding.clause for finding in again] == ["execution.independent"]
-    assert not judge_case(bench(Reference()), found.case).findings
+    assert not judge_case(bench(Reference()), finding.case).findings
 
 
-@pytest.mark.parametrize("fault, tensor, said", OTHER_TENSORS)
+@pytest.mark.parametrize("fault, tensor, text", OTHER_TENSORS)
 def test_a_kernel_on_other_tensors_is_named_where_it_is_at_fault(
-    fault: type[Reference], tensor: TensorDesc, said: str
+    fault: type[Reference], tensor: TensorDesc, text: str
 ) -> None:
-    one = replace(among(), expectation="beside other tensors")
-    tensors = dict.fromkeys(one.operator.tensors, tensor)
-    one = replace(one, operator=OperatorDesc(one.operator.name, tensors, one.operator.attributes))
-    assert not judge_case(bench(Reference()), one).findings, "the control"
-    assert not judge_case(bench(fault()), replace(one, expectation="beside others")).findings, "none of the others"
-    (found,) = judge_case(bench(fault()), one).findings
-    assert found.clause == "execution.independent"
-    assert said in dict(found.details)["kernel 1"]
-    small = smallest(bench(fault()), found)
+    case = replace(among(), expectation="beside other tensors")
+    tensors = dict.fromkeys(case.operator.tensors, tensor)
+    case = replace(case, operator=OperatorDesc(case.operator.name, tensors, case.operator.attributes))
+    assert not judge_case(bench(Reference()), case).findings, "the control"
+    assert not judge_case(bench(fault()), replace(case, expectation="beside others")).findings, "none of the others"
+    (finding,) = judge_case(bench(fault()), case).findings
+    assert finding.clause == "execution.independent"
+    assert text in dict(finding.details)["kernel 1"]
+    small = smallest(bench(fault()), finding)
     assert (small.clause, small.case.operator.output.element_count <= 2) == ("execution.independent", True)
     again = judge_case(bench(fault()), Case.from_json(small.case.to_json())).findings
     assert [finding.clause for finding in again] == ["execution.independent"]
@@ -102,29 +102,31 @@ def test_the_data_shown_belong_to_the_kernel_that_is_wrong(
     findings = judge_case(on, among(operator, data_type)).findings
     if not findings:
         pytest.skip("no kernel beside this one has a fault")
-    found = smallest(on, findings[0])
-    value = found.case.values.first.array(1)
-    told = evidence(found)
-    acceptance = on.vector_oracle(found.case.operator).acceptance(value)
-    got = value.dtype.type(told["got"].split()[0]) if value.dtype.kind == "f" else int(told["got"].split()[0])
+    finding = smallest(on, findings[0])
+    value = finding.case.values.first.array(1)
+    report = evidence(finding)
+    acceptance = on.vector_oracle(finding.case.operator).acceptance(value)
+    got = value.dtype.type(report["got"].split()[0]) if value.dtype.kind == "f" else int(report["got"].split()[0])
     assert not acceptance.admits(np.array([got], value.dtype)).any()
-    assert float(told["input"].split()[0]) == float(value[0])
-    names = [told[f"kernel {number}"] for number in (1, 2)]
+    assert float(report["input"].split()[0]) == float(value[0])
+    names = [report[f"kernel {number}"] for number in (1, 2)]
     assert sum("this one, which is wrong" in name for name in names) == 1
     assert sum("for this element" in name for name in names) == 1
     mine = next(name for name in names if "this one" in name)
-    assert mine.startswith(found.case.operator.name)
+    assert mine.startswith(finding.case.operator.name)
 
 
 def test_a_kernel_that_is_wrong_by_itself_is_no_neighbours_doing() -> None:
-    found = least(state.MinSharedBetweenOperators, among())
+    finding = least(state.MinSharedBetweenOperators, among())
 
     class AlwaysWrong(Reference):
         def compute(self, operator: Any, x: Any) -> Any:
             return super().compute(operator, x) + 1
 
-    assert [one.clause for one in judge_case(bench(AlwaysWrong()), found.case).findings] == ["execution.independent"]
-    assert smallest(bench(AlwaysWrong()), judge_case(bench(AlwaysWrong()), found.case).findings[0]).clause != (
+    assert [item.clause for item in judge_case(bench(AlwaysWrong()), finding.case).findings] == [
+        "execution.independent"
+    ]
+    assert smallest(bench(AlwaysWrong()), judge_case(bench(AlwaysWrong()), finding.case).findings[0]).clause != (
         "execution.independent"
     )
 
@@ -147,28 +149,28 @@ def test_a_neighbour_that_is_wrong_when_it_is_dispatched_again_is_no_other_kerne
             super().create(operator)
             return self.Second(self, operator)
 
-    found = least(ErrsAgain, among())
-    assert (found.clause, found.case.expectation, found.case.beside) == ("execution.repeatable", "again", ())
-    assert judge_case(bench(ErrsAgain()), found.case).findings, "it can be replayed"
+    finding = least(ErrsAgain, among())
+    assert (finding.clause, finding.case.expectation, finding.case.beside) == ("execution.repeatable", "again", ())
+    assert judge_case(bench(ErrsAgain()), finding.case).findings, "it can be replayed"
 
 
 @pytest.mark.parametrize("period", [2, 3, 7, 11, 61])
 def test_what_goes_wrong_by_chance_is_no_other_kernels_doing(period: int) -> None:
     planted = transient(period)
     on = bench(planted())
-    one = among()
-    findings = next(seen for _ in range(60) if (seen := judge_case(on, one).findings))
-    found = smallest(on, findings[0])
-    assert found.clause == "execution.repeatable"
+    case = among()
+    findings = next(seen for _ in range(60) if (seen := judge_case(on, case).findings))
+    finding = smallest(on, findings[0])
+    assert finding.clause == "execution.repeatable"
 
 
 @pytest.mark.parametrize("fault", [state.MinSharedBetweenOperators, state.AttributesMissingInTheCacheKey])
 def test_a_dxdispatch_model_holds_all_kernels(fault: type[Reference]) -> None:
-    found = least(fault, among())
-    written = model(found.case.to_json())
+    finding = least(fault, among())
+    written = model(finding.case.to_json())
     jsonschema.Draft202012Validator(schema("dxdispatch-model")).validate(written)
     made = [written["dispatchables"][name]["type"].removeprefix("DML_OPERATOR_") for name in written["dispatchables"]]
-    assert made == [operator.name for operator in found.case.beside], "in the order in which they are made"
+    assert made == [operator.name for operator in finding.case.beside], "in the order in which they are made"
     dispatched = [command["dispatchable"] for command in written["commands"] if command["type"] == "dispatch"]
     assert sorted(dispatched) == sorted([*written["dispatchables"]] * 2)
     for place, command in enumerate(written["commands"]):
@@ -177,8 +179,8 @@ def test_a_dxdispatch_model_holds_all_kernels(fault: type[Reference]) -> None:
 
 
 def test_a_dxdispatch_model_holds_what_ran_before() -> None:
-    one, two = among("ROUND"), among("CLIP")
-    case = Case(two.operator, two.values, two.clause, earlier=(one, one))
+    example, two = among("ROUND"), among("CLIP")
+    case = Case(two.operator, two.values, two.clause, earlier=(example, example))
     written = model(case.to_json())
     jsonschema.Draft202012Validator(schema("dxdispatch-model")).validate(written)
     assert [command.get("dispatchable", "print") for command in written["commands"]] == [

@@ -27,9 +27,9 @@ def counting(backend: type[Reference]) -> Reference:
     class Counting(backend):  # type: ignore[valid-type, misc]  # a class that is given
         dispatched = 0
 
-        def dispatch(self, *given: object, **named: object) -> None:
+        def dispatch(self, *value: object, **named: object) -> None:
             Counting.dispatched += 1
-            super().dispatch(*given, **named)
+            super().dispatch(*value, **named)
 
     return Counting()
 
@@ -62,14 +62,14 @@ def test_what_is_known_is_recognised_on_other_types_and_operators() -> None:
         for data_type in TYPES:
             finding = judge_case(on, strided(data_type, operator)).findings[0]
             before = dispatched(device)
-            told = faults.told(finding)
+            finding = faults.told(finding)
             costs.append(dispatched(device) - before)
-            assert (told.clause, told.needs) == ("tensor.strides.padded", ("input strides",))
-            assert (told.case.data_type, told.case.operator.name) == (data_type, f"ELEMENT_WISE_{operator}")
-            assert told.case.operator.input.element_count <= 3
-            assert told.case.operator.attributes["ScaleBias"] is None
-            assert dict(told.details)["needs"] == "input strides (right with a packed input)"
-            assert judge_case(on, told.case).findings[0].clause == told.clause
+            assert (finding.clause, finding.needs) == ("tensor.strides.padded", ("input strides",))
+            assert (finding.case.data_type, finding.case.operator.name) == (data_type, f"ELEMENT_WISE_{operator}")
+            assert finding.case.operator.input.element_count <= 3
+            assert finding.case.operator.attributes["ScaleBias"] is None
+            assert dict(finding.details)["needs"] == "input strides (right with a packed input)"
+            assert judge_case(on, finding.case).findings[0].clause == finding.clause
     assert costs[0] > 20
     assert max(costs[1:]) <= 10, "the same again costs next to nothing"
 
@@ -112,10 +112,10 @@ def test_a_wrong_value_is_recognised_by_its_clause() -> None:
     costs = []
     for data_type in TYPES:
         before = dispatched(device)
-        told = faults.told(judge_case(on, strided(data_type)).findings[0])
+        finding = faults.told(judge_case(on, strided(data_type)).findings[0])
         costs.append(dispatched(device) - before)
-        assert (told.clause, told.case.operator.input.element_count) == ("clip.formula", 1)
-        assert told.case.data_type is data_type
+        assert (finding.clause, finding.case.operator.input.element_count) == ("clip.formula", 1)
+        assert finding.case.data_type is data_type
     assert max(costs[1:]) <= 4
 
 
@@ -132,10 +132,12 @@ def test_the_budget_is_kept(of_a_clause: int, in_all: int, examined: int) -> Non
 
     on = bench(WrongBeyond())
     faults = Faults(on, of_a_clause, in_all)
-    told = [faults.told(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
-    assert sum(one.case.operator.input.element_count < 30 for one in told) == examined
-    assert all(one.outcome == "fail" for one in told), "what is not examined is told all the same"
-    assert [UNEXAMINED in dict(one.details) for one in told] == [False] * examined + [True] * (len(TYPES) - examined)
+    findings = [faults.told(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
+    assert sum(finding.case.operator.input.element_count < 30 for finding in findings) == examined
+    assert all(finding.outcome == "fail" for finding in findings), "what is not examined is told all the same"
+    assert [UNEXAMINED in dict(finding.details) for finding in findings] == [False] * examined + [True] * (
+        len(TYPES) - examined
+    )
 
 
 @pytest.mark.parametrize("budget", [0, 9])
@@ -151,11 +153,11 @@ def test_a_value_that_is_wrong_alone_accuses_no_layout_however_little_is_left(bu
     for data_type in TYPES:
         case = replace(strided(data_type), clause="clip.scale-bias.integer")
         before = dispatched(device)
-        told = faults.told(judge_case(on, case).findings[0])
+        finding = faults.told(judge_case(on, case).findings[0])
         costs.append(dispatched(device) - before)
-        assert (told.clause, told.needs) == ("clip.scale-bias.integer", ("scaling",))
-        assert told.case.operator.input.element_count == 1
-        assert UNEXAMINED not in dict(told.details)
+        assert (finding.clause, finding.needs) == ("clip.scale-bias.integer", ("scaling",))
+        assert finding.case.operator.input.element_count == 1
+        assert UNEXAMINED not in dict(finding.details)
     assert max(costs[1:]) <= 6, "the same again costs next to nothing"
 
 
@@ -167,9 +169,9 @@ def test_a_value_that_is_wrong_without_scale_too_is_told_under_the_formula_howev
 
     on = bench(Wrong())
     case = replace(strided(DataType.INT16), clause="clip.scale-bias.integer")
-    told = Faults(on, budget, budget).told(judge_case(on, case).findings[0])
-    assert (told.clause, told.needs) == ("clip.formula", ())
-    assert told.case.operator.attributes["ScaleBias"] is None
+    finding = Faults(on, budget, budget).told(judge_case(on, case).findings[0])
+    assert (finding.clause, finding.needs) == ("clip.formula", ())
+    assert finding.case.operator.attributes["ScaleBias"] is None
 
 
 def test_a_refusal_is_as_it_is_however_little_is_left() -> None:

@@ -101,8 +101,8 @@ def test_scale_bias_is_blamed_for_what_needs_it_alone(
     tensor = TensorDesc(DataType.FLOAT32, (3,))
     attributes = {"ScaleBias": scale_bias, "Min": f32(-np.inf), "Max": f32(most)}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    one = Case(operator, Values.of([1.0, np.inf, 2.5], DataType.FLOAT32), "clip.scale-bias")
-    (finding,) = judge_case(bench(device()), one).findings
+    example = Case(operator, Values.of([1.0, np.inf, 2.5], DataType.FLOAT32), "clip.scale-bias")
+    (finding,) = judge_case(bench(device()), example).findings
     assert finding.clause == "clip.scale-bias"
     least = smallest(bench(device()), finding)
     assert (least.clause, least.case.clause, least.case.layout_clause) == (clause, clause, None)
@@ -114,11 +114,11 @@ def test_scale_bias_is_blamed_for_what_it_makes_of_bulk_values() -> None:
     tensor = TensorDesc(DataType.FLOAT32, (9,))
     attributes = {"ScaleBias": SCALED, "Min": f32(-np.inf), "Max": f32(np.inf)}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    one = Case(operator, Values.bulk(DataType.FLOAT32, 3), "clip.scale-bias")
-    found = judge_case(bench(Lost()), one).findings
-    assert {finding.clause for finding in found} == {"clip.scale-bias"}
-    assert smallest(bench(Lost()), found[0]).clause == "clip.scale-bias"
-    (bulk,) = list(simpler_without(bench(Lost()), found[0]))[1:]
+    example = Case(operator, Values.bulk(DataType.FLOAT32, 3), "clip.scale-bias")
+    findings = judge_case(bench(Lost()), example).findings
+    assert {finding.clause for finding in findings} == {"clip.scale-bias"}
+    assert smallest(bench(Lost()), findings[0]).clause == "clip.scale-bias"
+    (bulk,) = list(simpler_without(bench(Lost()), findings[0]))[1:]
     assert len(bulk.values.first) == 9
 
 
@@ -212,11 +212,11 @@ def ramp(operator: OperatorDesc, layout_clause: str | None = "tensor.position", 
     return case(operator, **{"values": np.arange(1, 60) * 1.5 - 20, "layout_clause": layout_clause, **changes})
 
 
-def least(backend: Any, one: Case) -> Finding:
+def least(backend: Any, example: Case) -> Finding:
     """The finding as it is reported; the same case must pass where nothing is planted."""
-    assert not judge_case(bench(Reference()), one).findings, "the control"
+    assert not judge_case(bench(Reference()), example).findings, "the control"
     on = bench(backend)
-    return smallest(on, judge_case(on, one).findings[0])
+    return smallest(on, judge_case(on, example).findings[0])
 
 
 def test_where_tensors_differ_in_sizes_no_other_sizes_and_strides_are_tried() -> None:
@@ -310,33 +310,33 @@ COMBINATIONS = {
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_the_smallest_combination_is_named_and_its_clause_blamed(name: str) -> None:
-    backend, one, clause, needs = COMBINATIONS[name]
-    found = least(backend(), one)
-    assert (found.clause, found.needs) == (clause, tuple(sorted(needs)))
-    assert ("needs" in evidence(found)) == bool(needs)
+    backend, example, clause, needs = COMBINATIONS[name]
+    finding = least(backend(), example)
+    assert (finding.clause, finding.needs) == (clause, tuple(sorted(needs)))
+    assert ("needs" in evidence(finding)) == bool(needs)
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_the_smallest_case_shows_the_same_again_and_not_without_what_it_needs(name: str) -> None:
-    backend, one, clause, _ = COMBINATIONS[name]
-    found = least(backend(), one)
-    assert [(again.clause, again.outcome) for again in judge_case(bench(backend()), found.case).findings] == [
+    backend, example, clause, _ = COMBINATIONS[name]
+    finding = least(backend(), example)
+    assert [(again.clause, again.outcome) for again in judge_case(bench(backend()), finding.case).findings] == [
         (clause, "fail")
     ]
-    if "scaling" in found.needs:
-        bare = found.case.with_operator(without_scale_bias(found.case.operator))
+    if "scaling" in finding.needs:
+        bare = finding.case.with_operator(without_scale_bias(finding.case.operator))
         assert not judge_case(bench(backend()), bare).findings
 
 
 def test_what_is_not_needed_is_left_out_of_the_case() -> None:
     operator = lay((2, 6), (8, 1), (1, 2), bounds=(-9, np.inf))
     wide = ramp(operator, "tensor.strides.output", placement=Placement(front=32))
-    found = least(StridesIgnored(), wide)
-    operator = found.case.operator
+    finding = least(StridesIgnored(), wide)
+    operator = finding.case.operator
     assert operator.attributes["ScaleBias"] is None
     assert np.isfinite(operator.attributes["Max"])  # type: ignore[arg-type]  # a FLOAT
-    assert (operator.output.strides, found.case.placement) == (None, Placement())
-    assert found.needs == ("input strides",)
+    assert (operator.output.strides, finding.case.placement) == (None, Placement())
+    assert finding.needs == ("input strides",)
 
 
 class WrongOfStrided(Reference):
@@ -374,16 +374,18 @@ def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
     tables = load_tables()
     on = Bench("x", backend(), {}, tables)
     (probe,) = [
-        one
-        for one in probes(tables)
-        if one.table.short_name == "MAX" and str(one.signature) == "INT32" and "test_padded_strides[" in one.test
+        candidate
+        for candidate in probes(tables)
+        if candidate.table.short_name == "MAX"
+        and str(candidate.signature) == "INT32"
+        and "test_padded_strides[" in candidate.test
     ]
-    found = [smallest(on, one) for one in probe.run(on, 0).ledger.findings]
-    assert {dict(one.details).get("needs") for one in found} == {needs}
+    findings = [smallest(on, finding) for finding in probe.run(on, 0).ledger.findings]
+    assert {dict(finding.details).get("needs") for finding in findings} == {needs}
 
 
 @pytest.mark.parametrize(
-    ("strides", "said"),
+    ("strides", "text"),
     [
         ((0, 1), "BTensor repeated"),
         ((1, 0), "BTensor repeated"),
@@ -395,13 +397,13 @@ def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
         ((3, 1), "strides of BTensor"),  # those of a packed tensor
     ],
 )
-def test_how_one_of_several_inputs_is_laid_out_is_named(strides: tuple[int, int], said: str) -> None:
+def test_how_one_of_several_inputs_is_laid_out_is_named(strides: tuple[int, int], text: str) -> None:
     plain, laid = TensorDesc(DataType.INT32, (2, 3)), TensorDesc(DataType.INT32, (2, 3), strides)
     operator = OperatorDesc("ELEMENT_WISE_MAX", {"ATensor": plain, "BTensor": laid, "OutputTensor": plain}, {})
     elements = {name: np.arange(6, dtype=np.int32) for name in ("ATensor", "BTensor")}
-    one = Case(operator, Streams.of(elements, operator), "max.formula")
-    (factor,) = [one for one in FACTORS if one.name == "input strides"]
-    assert factor.said(one) == said
+    example = Case(operator, Streams.of(elements, operator), "max.formula")
+    (factor,) = [item for item in FACTORS if item.name == "input strides"]
+    assert factor.said(example) == text
 
 
 class RefusesOtherRanks(Reference):
@@ -445,11 +447,11 @@ def test_what_is_refused_at_another_rank_is_not_right_there(backend: type[Refere
     names = ("ATensor", "BTensor", "OutputTensor")
     operator = OperatorDesc("ELEMENT_WISE_ADD", dict.fromkeys(names, tensor), {})
     elements = {name: np.array([3, 5], np.int16) for name in names[:2]}
-    one = Case(operator, Streams.of(elements, operator), "add.formula")
+    example = Case(operator, Streams.of(elements, operator), "add.formula")
     on = Bench("x", backend(), {}, load_tables())
-    first = replace(judge_case(on, one).findings[0], suspects=())
-    found = needed(on, first, Effort())
-    assert dict(with_needs(found).details).get("needs") == needs
+    first = replace(judge_case(on, example).findings[0], suspects=())
+    result = needed(on, first, Effort())
+    assert dict(with_needs(result).details).get("needs") == needs
 
 
 class LostWherePermuted(Losing):
@@ -514,8 +516,8 @@ def test_no_shape_is_needed_that_strides_bring_with_them(
     backend: type[Reference], sizes: tuple[int, ...], source: tuple[int, ...], needs: str
 ) -> None:
     """Strides of another order need two dimensions; as many elements may stand in one with the same gaps."""
-    found = least(backend(), ramp(lay(sizes, source), "tensor.strides.padded"))
-    assert evidence(found)["needs"] == needs
+    finding = least(backend(), ramp(lay(sizes, source), "tensor.strides.padded"))
+    assert evidence(finding)["needs"] == needs
 
 
 def test_values_that_nothing_follows_from_do_not_keep_a_case_large() -> None:
@@ -528,32 +530,32 @@ def test_values_that_nothing_follows_from_do_not_keep_a_case_large() -> None:
 
     values = Values.of([1, 2, 3, 4, 5, 7], DataType.FLOAT32)
     operator = lay((2, 3), (9, 2), scale_bias=None)
-    found = least(SmallFromStrides(), ramp(operator, "tensor.strides.padded", values=values))
-    assert found.case.operator.output.element_count <= 2
-    assert found.needs == ("input strides",)
+    finding = least(SmallFromStrides(), ramp(operator, "tensor.strides.padded", values=values))
+    assert finding.case.operator.output.element_count <= 2
+    assert finding.needs == ("input strides",)
 
 
 def test_a_nan_beside_it_is_needed() -> None:
     values = Values.of([1, np.nan, 5, 7, 9], DataType.FLOAT32)
-    found = least(WrongBesideNaN(), ramp(lay((5,), (2,), scale_bias=None), "tensor.strides.padded", values=values))
-    assert found.clause == "tensor.strides.padded"
-    assert found.needs == ("input strides", "inputs")
-    assert np.array_equal(found.case.values.first.array(2), [np.nan, 5], equal_nan=True)
-    assert "NaN inputs" in evidence(found)["needs"]
+    finding = least(WrongBesideNaN(), ramp(lay((5,), (2,), scale_bias=None), "tensor.strides.padded", values=values))
+    assert finding.clause == "tensor.strides.padded"
+    assert finding.needs == ("input strides", "inputs")
+    assert np.array_equal(finding.case.values.first.array(2), [np.nan, 5], equal_nan=True)
+    assert "NaN inputs" in evidence(finding)["needs"]
 
 
 def test_the_account_says_what_is_needed_and_what_each_is_needed_for() -> None:
-    found = least(LostWhereStrided(), STRIDED)
-    said = "ScaleBias and input strides (right without ScaleBias; right with a packed input)"
-    assert evidence(found)["needs"] == said
-    assert f"  needs        {said}" in account(bench(Reference()).tables, found, "dmlcts replay x").splitlines()
+    finding = least(LostWhereStrided(), STRIDED)
+    text = "ScaleBias and input strides (right without ScaleBias; right with a packed input)"
+    assert evidence(finding)["needs"] == text
+    assert f"  needs        {text}" in account(bench(Reference()).tables, finding, "dmlcts replay x").splitlines()
     long = least(LostInLongTensors(), ramp(lay((59,)), "tensor.position"))
     assert evidence(long)["needs"] == "ScaleBias and 41 elements (right without ScaleBias; right with 40)"
 
 
 def test_a_value_test_that_needs_neighbours_is_about_position() -> None:
-    found = least(LostInLongTensors(), ramp(lay((59,)), None, clause="clip.scale-bias"))
-    assert (found.clause, found.case.layout_clause) == ("tensor.position", "tensor.position")
+    finding = least(LostInLongTensors(), ramp(lay((59,)), None, clause="clip.scale-bias"))
+    assert (finding.clause, finding.case.layout_clause) == ("tensor.position", "tensor.position")
     alone = least(Lost(), ramp(lay((59,)), None, clause="clip.scale-bias"))
     assert (alone.clause, alone.needs) == ("clip.scale-bias", ("scaling",))
 
@@ -586,7 +588,7 @@ def test_a_need_is_confirmed_only_where_the_case_has_it(value: float, seen: bool
     operator = OperatorDesc("ELEMENT_WISE_ROUND", tensors, {"RoundingMode": "TOWARD_ZERO"})
     on = bench(Large())
     (finding,) = judge_case(on, Case(operator, Values.of([value], DataType.FLOAT32), "round.toward-zero")).findings
-    found = confirmed(on, finding, ("inputs",))
-    assert (found is not None) is seen
-    if found is not None:
-        assert found.told() == "infinite inputs (right with ordinary inputs)"
+    needs = confirmed(on, finding, ("inputs",))
+    assert (needs is not None) is seen
+    if needs is not None:
+        assert needs.told() == "infinite inputs (right with ordinary inputs)"

@@ -17,14 +17,14 @@ from dmlcts.suites.selftest.reports.report_samples import failure
 
 
 def item(test: str, *failures: FailureRecord) -> ItemRecord:
-    named = tuple(dataclasses.replace(one, test=test) for one in failures)
+    named = tuple(dataclasses.replace(failure, test=test) for failure in failures)
     return ItemRecord(test, Outcome.FAIL, 1.0, (), (), named)
 
 
-def sized(one: FailureRecord, count: int, **changes: Any) -> FailureRecord:
-    tensor = one.case["tensors"]["InputTensor"] | {"sizes": [count]}
-    case = one.case | {"tensors": {"InputTensor": tensor, "OutputTensor": tensor}}
-    return dataclasses.replace(one, case=case, **changes)
+def sized(failure_record: FailureRecord, count: int, **changes: Any) -> FailureRecord:
+    tensor = failure_record.case["tensors"]["InputTensor"] | {"sizes": [count]}
+    case = failure_record.case | {"tensors": {"InputTensor": tensor, "OutputTensor": tensor}}
+    return dataclasses.replace(failure_record, case=case, **changes)
 
 
 ONE, TWO = failure("input -0.5 gives 0.0", "0xbf000000"), failure("input -1.5 gives -1.0", "0xbfc00000")
@@ -33,27 +33,30 @@ ONE, TWO = failure("input -0.5 gives 0.0", "0xbf000000"), failure("input -1.5 gi
 def test_the_smallest_case_stands_for_all_that_show_the_fault() -> None:
     records = [item("a", sized(ONE, 7)), item("b", TWO), item("c", sized(ONE, 3))]
     for order in (records, records[::-1]):
-        told = sorted(told_once(order), key=lambda record: record.test)
-        assert [record.test for record in told] == ["a", "b", "c"]
-        assert [[one.title for one in record.failures] for record in told] == [[TWO.title]] * 3
-        assert {one.file for record in told for one in record.failures} == {TWO.file}
-        assert [record.failures[0].test for record in told] == ["a", "b", "c"]
-        first = told[0].failures[0]
+        item_records = sorted(told_once(order), key=lambda record: record.test)
+        assert [record.test for record in item_records] == ["a", "b", "c"]
+        assert [[failure.title for failure in record.failures] for record in item_records] == [[TWO.title]] * 3
+        assert {failure.file for record in item_records for failure in record.failures} == {TWO.file}
+        assert [record.failures[0].test for record in item_records] == ["a", "b", "c"]
+        first = item_records[0].failures[0]
         assert first.text == f"{ONE.title}; the smallest case of the same fault:\n\n{TWO.text}"
-    assert sum(len(record.failures) for record in told) == 3
+    assert sum(len(record.failures) for record in item_records) == 3
 
 
 @pytest.mark.parametrize("sizes", [["x"], "x", None, [[1]], [2]])
 def test_a_strangers_case_of_any_form_is_told(sizes: Any) -> None:
     odd = dataclasses.replace(ONE, case={"tensors": {"InputTensor": {"sizes": sizes}}}, file="odd.yaml")
-    told = told_once([item("a", odd), item("b", sized(TWO, 9))])
-    assert {one.title for record in told for one in record.failures} == {ONE.title}
+    item_records = told_once([item("a", odd), item("b", sized(TWO, 9))])
+    assert {failure.title for record in item_records for failure in record.failures} == {ONE.title}
 
 
 def test_of_equal_cases_the_one_with_the_shortest_title_is_told() -> None:
     """Not the one whose file happens to have the first name."""
     for names in ("ab", "ba"):
-        near, far = (dataclasses.replace(one, file=f"{name}.yaml") for one, name in zip((ONE, TWO), names, strict=True))
+        near, far = (
+            dataclasses.replace(failure_record, file=f"{name}.yaml")
+            for failure_record, name in zip((ONE, TWO), names, strict=True)
+        )
         for order in ([item("x", near), item("y", far)], [item("x", far), item("y", near)]):
             assert {record.failures[0].title for record in told_once(order)} == {ONE.title}
 
@@ -73,15 +76,15 @@ def test_what_differs_stays_apart() -> None:
         dataclasses.replace(ONE, outcome=Outcome.CRASH),
         dataclasses.replace(ONE, file=""),
     ]
-    records = [item(str(number), one) for number, one in enumerate(others)]
+    records = [item(str(number), other) for number, other in enumerate(others)]
     assert told_once(records) == records
     (first, second) = told_once([item("a", needing), item("b", alike)])
     assert first.failures[0].title == second.failures[0].title == TWO.title, "as many elements are not needed"
 
 
 def test_a_test_tells_a_fault_once() -> None:
-    (told,) = told_once([item("a", sized(ONE, 7), TWO)])
-    assert [one.title for one in told.failures] == [TWO.title]
+    (item_record,) = told_once([item("a", sized(ONE, 7), TWO)])
+    assert [failure.title for failure in item_record.failures] == [TWO.title]
 
 
 def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
@@ -99,9 +102,9 @@ def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., 
     )
     assert ran.code == 1, ran.out
     rows = {(row["operator"], row["data_type"]) for row in (ran.results or {})["clauses"] if row["outcome"] == "fail"}
-    failures = [one for one in (ran.results or {})["failures"] if one["clause"] == "round.nearest-even"]
-    assert len({one["test"] for one in failures}) > 8
-    assert len({one["file"] for one in failures}) == len(rows) == 2
+    failures = [entry for entry in (ran.results or {})["failures"] if entry["clause"] == "round.nearest-even"]
+    assert len({element["test"] for element in failures}) > 8
+    assert len({current["file"] for current in failures}) == len(rows) == 2
     for name in {one["file"] for one in failures}:
         assert (tmp_path / "results" / "failures" / name).is_file()
     assert ran.out.count("  clause       round.nearest-even") == 1

@@ -42,22 +42,27 @@ class WrongQuotient(Right):
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "report"),
     [
         (Right, set()),
         (WrongModulus, {("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula")}),
         (WrongQuotient, {("ELEMENT_WISE_DIVIDE", f"divide.{name}") for name in ("itself", "remainder")}),
     ],
 )
-def test_a_relation_blames_the_operator_that_is_wrong(made: type[Reference], told: set[tuple[str, str]]) -> None:
+def test_a_relation_blames_the_operator_that_is_wrong(made: type[Reference], report: set[tuple[str, str]]) -> None:
     (probe,) = [
-        one
-        for one in probes(TABLES)
-        if one.table.short_name == "DIVIDE" and str(one.signature) == "INT32" and "relations_hold" in one.test
+        candidate
+        for candidate in probes(TABLES)
+        if candidate.table.short_name == "DIVIDE"
+        and str(candidate.signature) == "INT32"
+        and "relations_hold" in candidate.test
     ]
     bench = Bench("x", made(), {}, TABLES)
     judge = probe.run(bench, 0)
-    found = {(one.case.operator.name, one.clause) for one in (smallest(bench, it) for it in judge.ledger.findings)}
-    assert found == told
+    result = {
+        (finding.case.operator.name, finding.clause)
+        for finding in (smallest(bench, it) for it in judge.ledger.findings)
+    }
+    assert result == report
     failed = {(operator, clause) for (clause, operator, _), tally in judge.ledger.tallies.items() if tally.failures}
-    assert failed == told
+    assert failed == report

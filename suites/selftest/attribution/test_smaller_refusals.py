@@ -36,10 +36,13 @@ def test_the_case_that_is_kept_breaks_the_rule_of_its_clause(clause: str) -> Non
     on = bench(AcceptsEverything())
     case = Case(REFUSED[clause], Values.of([2.0], TYPE), clause, None, "refused")
     (finding,) = judge_case(on, case).findings
-    told = Faults(on).told(finding)
-    assert clause in {one.clause for one in unconditional_violations(told.case.operator, on.tables)}
-    assert "needs" not in dict(told.details), "a description that is legal without a condition says nothing of it"
-    assert not needed_as_it_is(on, told).needs
+    finding = Faults(on).told(finding)
+    assert clause in {
+        unconditional_violation.clause
+        for unconditional_violation in unconditional_violations(finding.case.operator, on.tables)
+    }
+    assert "needs" not in dict(finding.details), "a description that is legal without a condition says nothing of it"
+    assert not needed_as_it_is(on, finding).needs
 
 
 def test_what_keeps_breaking_the_rule_is_made_smaller() -> None:

@@ -59,10 +59,10 @@ def transient(period: int, ran: int = 0) -> type[Transient]:
     return type("Planted", (Transient,), {"period": period, "ran": ran})
 
 
-def first_wrong(on: Bench, one: Case) -> Finding:
+def first_wrong(on: Bench, example: Case) -> Finding:
     """What is wrong the first time that something is."""
     for _ in range(60):
-        findings = judge_case(on, one).findings
+        findings = judge_case(on, example).findings
         if findings:
             return findings[0]
     raise AssertionError("nothing goes wrong")
@@ -70,32 +70,32 @@ def first_wrong(on: Bench, one: Case) -> Finding:
 
 def test_one_transient_element_is_not_repeatable() -> None:
     on = bench(transient(40)())
-    found = smallest(on, first_wrong(on, case(layout_clause="tensor.strides.padded")))
-    assert (found.clause, found.outcome, found.repeat) == ("execution.repeatable", "fail", 100)
-    assert found.title == "input 100 gives 77, wrong 1 time of 9: not repeatable"
-    assert dict(found.details)["input"] == "100 (0x64) at index [4]"
-    assert dict(found.details)["again"] == "wrong 1 time of 9, the same case on the same device"
+    finding = smallest(on, first_wrong(on, case(layout_clause="tensor.strides.padded")))
+    assert (finding.clause, finding.outcome, finding.repeat) == ("execution.repeatable", "fail", 100)
+    assert finding.title == "input 100 gives 77, wrong 1 time of 9: not repeatable"
+    assert dict(finding.details)["input"] == "100 (0x64) at index [4]"
+    assert dict(finding.details)["again"] == "wrong 1 time of 9, the same case on the same device"
 
 
 def test_how_often_is_said() -> None:
     on = bench(transient(3)())
-    found = smallest(on, first_wrong(on, case()))
-    assert found.clause == "execution.repeatable"
-    assert dict(found.details)["again"].startswith("wrong 3 times of 9")
+    finding = smallest(on, first_wrong(on, case()))
+    assert finding.clause == "execution.repeatable"
+    assert dict(finding.details)["again"].startswith("wrong 3 times of 9")
 
 
 def test_what_is_wrong_another_way_each_time_is_not_repeatable() -> None:
     on = bench(OneElementInTenThousandAtRandom())
     many = case(clip(tensor((400_000,))), values=Values.bulk(clip().input.data_type, 1))
-    found = smallest(on, judge_case(on, many).findings[0])
-    assert found.clause == "execution.repeatable"
-    assert "never in the same way twice" in dict(found.details)["again"]
+    finding = smallest(on, judge_case(on, many).findings[0])
+    assert finding.clause == "execution.repeatable"
+    assert "never in the same way twice" in dict(finding.details)["again"]
 
 
 def test_what_is_wrong_every_time_is_repeatable() -> None:
     on = bench(transient(1)())
-    found = smallest(on, judge_case(on, case(values=Values.of([5], clip().input.data_type))).findings[0])
-    assert (found.clause, found.repeat) == ("clip.formula", 0)
+    finding = smallest(on, judge_case(on, case(values=Values.of([5], clip().input.data_type))).findings[0])
+    assert (finding.clause, finding.repeat) == ("clip.formula", 0)
 
 
 def bounded(low: float) -> OperatorDesc:
@@ -106,15 +106,15 @@ def test_what_ran_before_is_named_and_minimal() -> None:
     on = bench(AttributesMissingInTheCacheKey())
     culprit, victim = case(bounded(-2)), case(bounded(-5))
     others = [case(clip(tensor((length,)))) for length in range(6, 40)]
-    for one in (*others[:17], culprit, *others[17:]):
-        assert not judge_case(on, one).findings
-    found = smallest(on, judge_case(on, victim).findings[0])
-    assert found.clause == "execution.independent"
-    assert found.case.earlier == (culprit,)
-    assert dict(found.details)["after"] == "ELEMENT_WISE_CLIP on INT8"
-    assert judge_case(bench(AttributesMissingInTheCacheKey()), found.case).findings, "the case shows it by itself"
+    for other in (*others[:17], culprit, *others[17:]):
+        assert not judge_case(on, other).findings
+    finding = smallest(on, judge_case(on, victim).findings[0])
+    assert finding.clause == "execution.independent"
+    assert finding.case.earlier == (culprit,)
+    assert dict(finding.details)["after"] == "ELEMENT_WISE_CLIP on INT8"
+    assert judge_case(bench(AttributesMissingInTheCacheKey()), finding.case).findings, "the case shows it by itself"
     assert not judge_case(bench(AttributesMissingInTheCacheKey()), victim).findings
-    assert Case.from_json(found.case.to_json()) == found.case
+    assert Case.from_json(finding.case.to_json()) == finding.case
 
 
 def all_told(on: Bench) -> list[str]:
@@ -166,7 +166,9 @@ def test_a_case_before_another_has_none_before_itself() -> None:
 
 @pytest.mark.parametrize("ran", range(0, 33, 4))
 def test_a_property_based_test_tells_of_chance_itself(ran: int) -> None:
-    (probe,) = [one for one in probes(first_three()) if "test_drawn_bounds_and_values[CLIP-INT8]" in one.test]
+    (probe,) = [
+        candidate for candidate in probes(first_three()) if "test_drawn_bounds_and_values[CLIP-INT8]" in candidate.test
+    ]
     on = bench(transient(37, ran)())
     judge = probe.run(on, 0)  # a library that finds an example right when it is run again raises FlakyFailure
     for finding in judge.ledger.findings:
@@ -177,15 +179,15 @@ def test_a_property_based_test_tells_of_chance_itself(ran: int) -> None:
 
 def test_a_failing_case_is_judged_once_in_a_test() -> None:
     judge = Judge(bench(transient(2)()), raising=False)
-    seen = [bool(one.findings) for one in judge.all([case()] * 4)]
+    seen = [bool(judgement.findings) for judgement in judge.all([case()] * 4)]
     assert seen == [False, True, True, True]
     assert judge.ledger.tallies["clip.formula", "ELEMENT_WISE_CLIP", "INT8"].cases == 2
 
 
 def test_replay_counts() -> None:
-    told = replay(bench(transient(10)()), case(), "dmlcts replay x", 100)
-    assert told.failed
-    assert told.text.endswith("wrong 10 of 100 times")
+    replayed = replay(bench(transient(10)()), case(), "dmlcts replay x", 100)
+    assert replayed.failed
+    assert replayed.text.endswith("wrong 10 of 100 times")
     passing = replay(bench(Reference()), case(), "dmlcts replay x", 5)
     assert (passing.failed, passing.text.splitlines()[-1]) == (False, "wrong 0 of 5 times")
 
@@ -198,9 +200,9 @@ def test_what_chance_decides_counts_whatever_was_selected() -> None:
         ("execution.repeatable", Outcome.WAIVED, False),
         ("execution.independent", Outcome.FAIL, False),
     ):
-        told = replace(wrong, clause=clause, outcome=outcome)
-        tally = ClauseTally(clause, told.operator, told.data_type, outcome, 1, 1, 1)
-        record = ItemRecord("a", outcome, 1.0, (tally,), (), (told,))
+        failure_record = replace(wrong, clause=clause, outcome=outcome)
+        tally = ClauseTally(clause, failure_record.operator, failure_record.data_type, outcome, 1, 1, 1)
+        record = ItemRecord("a", outcome, 1.0, (tally,), (), (failure_record,))
         (seen,) = within([record], {"clauses": ["round.*"]})
         assert (bool(seen.failures), bool(seen.tallies)) == (counts, counts)
         assert bool(besides([record], {"clauses": ["round.*"]})) != counts
@@ -240,14 +242,14 @@ def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlc
     assert "Flaky" not in ran.out + ran.err
     assert "0x7f" not in ran.out.replace("(0x7f", ""), "no representations of objects"
     results: dict[str, Any] = ran.results or {}
-    assert {told["clause"] for told in results["failures"]} == {"execution.repeatable"}
+    assert {report["clause"] for report in results["failures"]} == {"execution.repeatable"}
     assert {row["id"] for row in results["clauses"] if row["outcome"] == "fail"} == {"execution.repeatable"}
-    for told in results["failures"]:
-        assert re.match(r"wrong \d+ times? of \d+, the same case on the same device", told["details"]["again"])
-        assert "input" in told["details"]
-        assert " --repeat 100" in told["replay"]
-    once = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend)
-    assert (once.code, "try --repeat 100" in once.out) == (0, True), once.out
+    for text in results["failures"]:
+        assert re.match(r"wrong \d+ times? of \d+, the same case on the same device", text["details"]["again"])
+        assert "input" in text["details"]
+        assert " --repeat 100" in text["replay"]
+    first = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend)
+    assert (first.code, "try --repeat 100" in first.out) == (0, True), first.out
     often = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend, "--repeat", "122")
     assert often.code == 1
     assert re.search(r"wrong [2-9] of 122 times", often.out), "every 61st dispatch, of which a case may take several"
@@ -260,9 +262,9 @@ def test_a_neighbour_of_another_operator_that_is_wrong_once_has_a_row_of_its_own
     """Its finding moves to another clause, though the case that it stood beside is the only one that was counted."""
     judge = Judge(bench(Reference()))
     other = replace(case(), operator=replace(case().operator, name="ELEMENT_WISE_THRESHOLD"))
-    for company, shown in ((3, other), (2, case())):  # the second one shows a fault of its own, which does not move
+    for number, shown in ((3, other), (2, case())):  # the second one shows a fault of its own, which does not move
         finding = Finding("execution.independent", "fail", shown, "wrong")
-        judge.ledger.count(case(), Judgement((finding,), clauses=("execution.independent",), elements=company))
+        judge.ledger.count(case(), Judgement((finding,), clauses=("execution.independent",), elements=number))
     moved = {
         ("execution.independent", "ELEMENT_WISE_THRESHOLD", "INT8"): (
             "execution.repeatable",

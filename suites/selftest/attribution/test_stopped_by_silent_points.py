@@ -38,11 +38,11 @@ TESTS = (
 def probes_of_integers() -> list[Probe]:
     """The probes of those tests on operators with a silent point of integers."""
     return [
-        one
-        for one in probes(TABLES)
-        if any(part in one.test for part in TESTS)
-        and one.data_type.name in ("INT32", "UINT32")
-        and one.table.short_name in ("DIVIDE", "BIT_SHIFT_RIGHT", "MODULUS_FLOOR")
+        probe
+        for probe in probes(TABLES)
+        if any(part in probe.test for part in TESTS)
+        and probe.data_type.name in ("INT32", "UINT32")
+        and probe.table.short_name in ("DIVIDE", "BIT_SHIFT_RIGHT", "MODULUS_FLOOR")
     ]
 
 
@@ -95,19 +95,19 @@ def broken(made: type[Reference]) -> tuple[set[str], set[str]]:
 
 
 def test_the_probes_divide_and_shift() -> None:
-    assert {one.table.short_name for one in probes_of_integers()} == {"DIVIDE", "BIT_SHIFT_RIGHT", "MODULUS_FLOOR"}
+    assert {probe.table.short_name for probe in probes_of_integers()} == {"DIVIDE", "BIT_SHIFT_RIGHT", "MODULUS_FLOOR"}
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "texts"),
     [
         (Right, set()),
         (RefusesZeros, {"divide.zero", "modulus-floor.zero"}),
     ],
 )
 @pytest.mark.size("thorough")
-def test_a_dispatch_that_fails_on_zeros_breaks_the_clause_on_zeros(made: type[Reference], told: set[str]) -> None:
-    assert broken(made) == (told, told)
+def test_a_dispatch_that_fails_on_zeros_breaks_the_clause_on_zeros(made: type[Reference], texts: set[str]) -> None:
+    assert broken(made) == (texts, texts)
 
 
 @pytest.mark.size("thorough")

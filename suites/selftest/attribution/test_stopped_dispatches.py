@@ -75,8 +75,8 @@ def divided(
     )
     bench = Stopping(stops, outcome, backend or Right())
     case = Case(operator, Streams.of({"ATensor": a, "BTensor": b}, operator), "divide.formula")
-    found = judge_case(bench, case).findings
-    return [one.clause for one in found], bench.tried
+    findings = judge_case(bench, case).findings
+    return [finding.clause for finding in findings], bench.tried
 
 
 def zeros(a: Array, b: Array) -> bool:
@@ -109,7 +109,7 @@ def test_what_stops_without_the_points_as_well_is_tried_once_and_not_theirs(
 ) -> None:
     clauses, tried = divided(stops, A, B, outcome=outcome)
     assert clauses == ["divide.formula"]
-    assert [one for one in tried if 0 not in one[1]] == [([LEAST, LEAST, 9, 25, LEAST, 7], WITHOUT)]
+    assert [numbers for numbers in tried if 0 not in numbers[1]] == [([LEAST, LEAST, 9, 25, LEAST, 7], WITHOUT)]
 
 
 @pytest.mark.parametrize("strides, b, ordinary", [((0, 1), [1, 0, 5], 1), ((1, 0), [0, 4], 4)])

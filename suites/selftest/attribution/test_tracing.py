@@ -56,10 +56,10 @@ def clip_case(data_type: DataType, sizes: tuple[int, ...] = (6,), source: Any = 
     return case(operator, **{"values": [-90, 7, 55, -31, 12, 3], **changes})
 
 
-def least(backend: type[Reference], one: Case) -> Finding:
-    assert not judge_case(bench(Reference()), one).findings, "the control"
+def least(backend: type[Reference], example: Case) -> Finding:
+    assert not judge_case(bench(Reference()), example).findings, "the control"
     on = bench(backend())
-    return smallest(on, judge_case(on, one).findings[0])
+    return smallest(on, judge_case(on, example).findings[0])
 
 
 TYPES = (DataType.INT8, DataType.INT32, DataType.FLOAT16, DataType.FLOAT32)
@@ -86,16 +86,16 @@ def test_where_a_wrong_value_comes_from(
 ) -> None:
     if "sizes" in case and data_type.itemsize < 4:
         origin = "of the input that hold no element: read from a gap"  # a total size is a multiple of 4 bytes
-    found = least(backend, clip_case(data_type, **case))
-    said = evidence(found).get("origin")
-    assert found.clause != "tensor.output.complete"
-    assert (said is None) if origin is None else (said is not None and said.endswith(origin)), said
+    finding = least(backend, clip_case(data_type, **case))
+    text = evidence(finding).get("origin")
+    assert finding.clause != "tensor.output.complete"
+    assert (text is None) if origin is None else (text is not None and text.endswith(origin)), text
 
 
 @pytest.mark.parametrize("data_type", TYPES)
 def test_what_is_never_written_is_that(data_type: DataType) -> None:
-    for one in (clip_case(data_type), clip_case(data_type, placement=Placement(output_first=True))):
-        assert least(LeavesTheLast, one).clause == "tensor.output.complete"
+    for example in (clip_case(data_type), clip_case(data_type, placement=Placement(output_first=True))):
+        assert least(LeavesTheLast, example).clause == "tensor.output.complete"
 
 
 @pytest.mark.parametrize("data_type", TYPES)
@@ -169,11 +169,11 @@ def test_of_several_inputs_the_one_is_named_that_is_read_wrongly(
     operator = OperatorDesc("ELEMENT_WISE_SUBTRACT", tensors, {})
     elements = {"ATensor": np.array([9, 7, 55, -31, 12, 3]), "BTensor": np.array([1, 2, 4, 8, 16, 32])}
     values = Streams.of(elements, operator)
-    one = Case(operator, values, "subtract.formula", "tensor.position")
-    assert not judge_case(Bench("x", Right(), {}, load_tables()), one).findings, "the control"
+    example = Case(operator, values, "subtract.formula", "tensor.position")
+    assert not judge_case(Bench("x", Right(), {}, load_tables()), example).findings, "the control"
     on = Bench("x", backend(), {}, load_tables())
-    found = smallest(on, judge_case(on, one).findings[0])
-    assert evidence(found).get("origin") == origin
+    finding = smallest(on, judge_case(on, example).findings[0])
+    assert evidence(finding).get("origin") == origin
 
 
 def test_a_neighbour_is_named() -> None:

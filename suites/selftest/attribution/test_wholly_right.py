@@ -37,7 +37,7 @@ class TakenForPacked(Reference):
         self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
     ) -> None:
         if self.packs(bindings):
-            tensors = {name: TensorDesc(given.data_type, given.sizes) for name, given in operator.tensors.items()}
+            tensors = {name: TensorDesc(tensor.data_type, tensor.sizes) for name, tensor in operator.tensors.items()}
             operator = OperatorDesc(operator.name, tensors, operator.attributes)
         super().dispatch_exact(operator, table, memory, bindings)
 
@@ -98,38 +98,38 @@ def out_of_place(case: Case) -> Case:
 
 
 def test_in_place_is_not_needed_by_what_breaks_another_clause_out_of_place() -> None:
-    found = least(TakenForPacked(), in_place())
-    assert found.case.placement.in_place
-    assert {one.clause for one in judge_case(on(TakenForPacked()), out_of_place(found.case)).findings}
-    assert evidence(found)["needs"] == "input strides (right with a packed input)"
-    assert found.clause == "tensor.strides.padded"
+    finding = least(TakenForPacked(), in_place())
+    assert finding.case.placement.in_place
+    assert {item.clause for item in judge_case(on(TakenForPacked()), out_of_place(finding.case)).findings}
+    assert evidence(finding)["needs"] == "input strides (right with a packed input)"
+    assert finding.clause == "tensor.strides.padded"
 
 
 def test_in_place_is_needed_by_what_is_right_out_of_place() -> None:
-    found = least(TakenForPackedInPlace(), in_place())
-    assert not judge_case(on(TakenForPackedInPlace()), out_of_place(found.case)).findings
-    assert evidence(found)["needs"] == "input strides and in place (right with a packed input; right out of place)"
-    assert found.clause == "sqrt.in-place"
+    finding = least(TakenForPackedInPlace(), in_place())
+    assert not judge_case(on(TakenForPackedInPlace()), out_of_place(finding.case)).findings
+    assert evidence(finding)["needs"] == "input strides and in place (right with a packed input; right out of place)"
+    assert finding.clause == "sqrt.in-place"
 
 
 def test_a_relation_that_holds_between_wrong_values_makes_no_case_right() -> None:
-    found = least(OddButWrongInTwoModes(), odd())
-    assert (found.clause, found.title) == ("round.odd", "input 2.5 gives 7.0, input -2.5 gives -3.0")
-    assert "needs" not in evidence(found)
-    told = evidence(least(OddInTwoModes(), odd()))["needs"]
-    assert told == "TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO)"
+    finding = least(OddButWrongInTwoModes(), odd())
+    assert (finding.clause, finding.title) == ("round.odd", "input 2.5 gives 7.0, input -2.5 gives -3.0")
+    assert "needs" not in evidence(finding)
+    text = evidence(least(OddInTwoModes(), odd()))["needs"]
+    assert text == "TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO)"
 
 
 @pytest.mark.parametrize(
-    ("backend", "said"),
+    ("backend", "text"),
     [
         (TakenForPacked, "input strides (right with a packed input)"),
         (TakenForPackedInPlace, "input strides and in place (right with a packed input; right out of place)"),
     ],
 )
 def test_a_replay_says_what_the_case_needs_on_the_backend_that_it_is_replayed_on(
-    backend: type[TakenForPacked], said: str
+    backend: type[TakenForPacked], text: str
 ) -> None:
     case = least(TakenForPacked(), in_place()).case
-    assert f"  needs        {said}" in replay(on(backend()), case, "x", needs=True).text.splitlines()
+    assert f"  needs        {text}" in replay(on(backend()), case, "x", needs=True).text.splitlines()
     assert "  needs " not in replay(on(backend()), case, "x").text

@@ -45,7 +45,7 @@ def placed(operator: OperatorDesc, same: Mapping[str, str]) -> tuple[NDArray[np.
     for name in operator.tensors:
         if name not in same:
             sharing = [name, *(other for other, owner in same.items() if owner == name)]
-            size = max(operator.tensors[one].total_size_in_bytes for one in sharing)
+            size = max(operator.tensors[text].total_size_in_bytes for text in sharing)
             regions |= dict.fromkeys(sharing, Region(end, size))
             end = (end + size + GUARD + 15) // 16 * 16
     return aligned(end), {name: regions[name] for name in operator.tensors}
@@ -64,16 +64,16 @@ def dispatched(
         same: tensors to the tensor whose region they share, the output among them where it runs in place.
     """
     memory, regions = placed(operator, same or {})
-    for name, given in values.items():
-        elements_of(memory, regions[name], operator.tensors[name])[...] = given
+    for name, value in values.items():
+        elements_of(memory, regions[name], operator.tensors[name])[...] = value
     before = memory.copy()
     kernel.dispatch(memory, regions)
     result = elements_of(memory, regions[output], operator.tensors[output])
-    found = result.copy()
+    results = result.copy()
     result[...] = elements_of(before, regions[output], operator.tensors[output])
     changed = np.flatnonzero(memory != before)
     assert not changed.size, f"bytes {changed[:9]} changed, which are no elements of {output}"
-    return found
+    return results
 
 
 def of_sizes(

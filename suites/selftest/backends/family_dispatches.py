@@ -58,17 +58,17 @@ class Wrong:
     got: Any
 
     def __str__(self) -> str:
-        shown = ", ".join(repr(one) for one in self.operands)
+        shown = ", ".join(repr(operand) for operand in self.operands)
         return f"{self.count} elements, the first of ({shown}) gives {self.got!r}"
 
 
 def acceptance(table: OperatorTable, operator: OperatorDesc, elements: Mapping[str, Array], strict: bool) -> Acceptance:
     """What is right, for elements by the tensors' names."""
     law = family().law(table)
-    given = {name: np.ascontiguousarray(elements[member]).ravel() for name, member in table.formula_names.items()}
+    value = {name: np.ascontiguousarray(elements[member]).ravel() for name, member in table.formula_names.items()}
     if law.of_one_input:
-        return VectorOracle(law, operator, strict=strict).acceptance(given[next(iter(table.formula_names))])
-    return TypedVectorOracle(law, operator, strict=strict).acceptance(given)
+        return VectorOracle(law, operator, strict=strict).acceptance(value[next(iter(table.formula_names))])
+    return TypedVectorOracle(law, operator, strict=strict).acceptance(value)
 
 
 @cache
@@ -86,7 +86,7 @@ def tasks(short_name: str) -> dict[str, list[Task]]:
             described = [with_bounds(table, operator, low, high) for low, high in _bounds(table, operator)]
         if table.has_scale_bias:
             described += [_scaled(operator, scale, bias) for scale, bias in _FACTORS]
-        made[name] = [_packed(table, one) for one in described]
+        made[name] = [_packed(table, described) for described in described]
         made[name] += _laid_out(table, described[0], drawn)
     return made
 
@@ -104,8 +104,8 @@ def _bounds(table: OperatorTable, operator: OperatorDesc) -> list[tuple[float, f
 
 
 def _elements(table: OperatorTable, operator: OperatorDesc, count: int) -> dict[str, Array]:
-    given = values(table, operator, count)
-    return {member: given[name] for name, member in table.formula_names.items()}
+    value = values(table, operator, count)
+    return {member: value[name] for name, member in table.formula_names.items()}
 
 
 def _scaled(operator: OperatorDesc, scale: float, bias: float) -> OperatorDesc:
@@ -164,13 +164,13 @@ def _task(
     sizes = laid[table.output].sizes
     rows = drawn.integers(0, next(iter(elements.values())).size, sizes)
     chosen: dict[str, Array] = {}
-    for name, given in elements.items():
+    for name, element in elements.items():
         owner = same.get(name, name)
         if owner != name:
             chosen[name] = chosen[owner]
             continue
         first = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in laid[name].element_strides)
-        chosen[name] = np.broadcast_to(given[rows[first]], sizes)
+        chosen[name] = np.broadcast_to(element[rows[first]], sizes)
     return Task(table, _described(operator, laid), chosen, same)
 
 
@@ -201,13 +201,13 @@ def wrong(create: Create, task: Task, *, strict: bool = False) -> Wrong | None:
         name: np.asarray(array).reshape(task.operator.tensors[name].sizes) for name, array in task.elements.items()
     }
     try:
-        found = dispatched(kernel, task.operator, shaped, task.table.output, task.same).ravel()
+        result = dispatched(kernel, task.operator, shaped, task.table.output, task.same).ravel()
     finally:
         kernel.close()
     right = acceptance(task.table, task.operator, task.elements, strict)
-    accepted = right.admits(found.view(right.data_type.numpy))
+    accepted = right.admits(result.view(right.data_type.numpy))
     if accepted.all():
         return None
     first = int(np.argmin(accepted))
     operands = tuple(np.ascontiguousarray(array).ravel()[first] for array in task.elements.values())
-    return Wrong(int((~accepted).sum()), operands, found[first])
+    return Wrong(int((~accepted).sum()), operands, result[first])

@@ -45,9 +45,9 @@ def compiled(folder: Path, *flags: str) -> Path:
     """
     library = folder / f"kernels{''.join(flags)}.so"
     command = ["cc", "-shared", "-fPIC", "-Wall", "-Werror", *flags, str(SOURCE), "-o", str(library), "-lm"]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if said.returncode:
-        raise RuntimeError(said.stderr)
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if completed.returncode:
+        raise RuntimeError(completed.stderr)
     return library
 
 
@@ -64,15 +64,15 @@ class Description(ctypes.Structure):
 
 def description(operator: OperatorDesc, code: int, control: int) -> Description:
     """An operator as the C source wants it; ``code`` is DML_OPERATOR_TYPE's number."""
-    given, rank = operator.attributes, operator.input.rank
-    scale_bias = given.get("ScaleBias")
+    value, rank = operator.attributes, operator.input.rank
+    scale_bias = value.get("ScaleBias")
     strides = [tensor.element_strides for tensor in (operator.input, operator.output)]
     made = Description(operator=code, data_type=operator.input.data_type.dml_value, rank=rank, control=control)
-    made.mode = MODES.index(str(given["RoundingMode"])) if "RoundingMode" in given else 0
+    made.mode = MODES.index(str(value["RoundingMode"])) if "RoundingMode" in value else 0
     made.packed = all(tensor.strides is None for tensor in operator.tensors.values())
     if isinstance(scale_bias, ScaleBias):
         made.scaled, made.scale, made.bias = True, scale_bias.scale, scale_bias.bias
-    made.low, made.high = (float(given.get(name, 0)) for name in ("Min", "Max"))  # type: ignore[arg-type]  # FLOATs
+    made.low, made.high = (float(value.get(name, 0)) for name in ("Min", "Max"))  # type: ignore[arg-type]  # FLOATs
     made.sizes[:rank], made.input_strides[:rank], made.output_strides[:rank] = operator.input.sizes, *strides
     return made
 

@@ -69,8 +69,8 @@ def test_the_package_exports_the_contract_and_imports_nothing_heavy() -> None:
     program = f"import sys, dmlcts.backends; print(sorted({heavy} & set(sys.modules)))"
     # The check has to happen in an interpreter that has not imported the suite.
     command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {program}"]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("written", ["5.0", 5.0, "5_0", "DML_FEATURE_LEVEL_5_0", FeatureLevel("5.0")])
@@ -167,7 +167,7 @@ def cited_clauses(source: str) -> set[str]:
     groups = {clause.id.partition(".")[0] for clause in load_tables().clauses}
     pattern = re.compile(rf"(?:{'|'.join(sorted(groups))})(?:\.[a-z0-9-]+)+(?=$|: )")
     strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
-    return {found[0] for text in strings if isinstance(text, str) and (found := pattern.match(text))}
+    return {result[0] for text in strings if isinstance(text, str) and (result := pattern.match(text))}
 
 
 def test_backends_cite_clauses_that_the_tables_have() -> None:

@@ -72,16 +72,16 @@ def judged(
         packed: whether tensors are packed; otherwise each has strides of its own.
         divides: whether integers may be divided by 0, and the least by -1.
     """
-    given = values(table, operator, MOST)
+    value = values(table, operator, MOST)
     if not divides and table.short_name in ("DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR"):
-        given = {name: array[np.abs(given["b"]) > 1] for name, array in given.items()}
+        value = {name: array[np.abs(value["b"]) > 1] for name, array in value.items()}
     members = table.formula_names
     for name, owner in same.items():
         if name != table.output:  # two inputs in one region hold the same
-            given |= {one: given[other] for one, other in ((_named(table, name), _named(table, owner)),)}
-    count = len(next(iter(given.values())))
+            value |= {text: value[other] for text, other in ((_named(table, name), _named(table, owner)),)}
+    count = len(next(iter(value.values())))
     sizes = (2, 1, (count + 1) // 2)
-    padded = {name: np.resize(array, 2 * sizes[2]) for name, array in given.items()}
+    padded = {name: np.resize(array, 2 * sizes[2]) for name, array in value.items()}
     laid = of_sizes(operator, sizes, zlib.crc32(label(operator).encode()), packed)
     if same:  # a region is shared by tensors that lie alike
         owner = laid.tensors[next(iter(same.values()))]
@@ -99,7 +99,7 @@ def judged(
 
 
 def _named(table: OperatorTable, member: str) -> str:
-    return next(name for name, one in table.formula_names.items() if one == member)
+    return next(name for name, formula_name in table.formula_names.items() if formula_name == member)
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +112,8 @@ def cpu() -> CpuDevice:
 def test_cpu_is_right_on_every_type(cpu: CpuDevice, operator: str, strict: bool) -> None:
     def check(name: str) -> None:
         table, described = exact_description(name)
-        for one in with_other_attributes(table, described):
-            judged(cpu, table, one, strict, {})
+        for with_other_attribute in with_other_attributes(table, described):
+            judged(cpu, table, with_other_attribute, strict, {})
 
     check_all(exact_descriptions(operator), check)
 
@@ -139,10 +139,12 @@ def test_cpu_is_right_in_shared_regions(cpu: CpuDevice, operator: str) -> None:
 def _right_in_shared_regions(cpu: CpuDevice, table: OperatorTable, operator: OperatorDesc) -> None:
     output = table.output
     ways = [{output: member} for member in table.tensors[output].may_alias]
-    one, *others = [name for name in table.inputs if operator.tensors[name] == operator.tensors[table.inputs[-1]]]
+    text, *others = [name for name in table.inputs if operator.tensors[name] == operator.tensors[table.inputs[-1]]]
     if others:  # both inputs in one region, and the output with them where it may
-        ways.append(dict.fromkeys(others, one))
-        ways += [{**dict.fromkeys(others, one), output: one}] * ({one, *others} <= set(table.tensors[output].may_alias))
+        ways.append(dict.fromkeys(others, text))
+        ways += [{**dict.fromkeys(others, text), output: text}] * (
+            {text, *others} <= set(table.tensors[output].may_alias)
+        )
     for same in ways:
         judged(cpu, table, operator, True, same)
 
@@ -161,7 +163,7 @@ OWN_FAULTS: Mapping[str, Mapping[str, str]] = {
 @pytest.fixture(scope="module")
 def runtimes() -> dict[str, Any]:
     """The devices of the runtimes that are installed."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnx"):
         import onnx
         import onnxruntime
@@ -177,15 +179,15 @@ def runtimes() -> dict[str, Any]:
             "fold": "no",
             "threads": "1",
         }
-        found["onnxruntime"] = OnnxRuntimeDevice(onnxruntime, onnx, options, family())
+        result["onnxruntime"] = OnnxRuntimeDevice(onnxruntime, onnx, options, family())
     if importlib.util.find_spec("torch"):
         import torch
 
         from dmlcts.backends.torch_eager import TorchDevice
 
         options = {"device": "cpu", "clamp": "clamp", "bounds": "scalar", "compile": "no"}
-        found["torch"] = TorchDevice(torch, torch.device("cpu"), options, family())
-    return found
+        result["torch"] = TorchDevice(torch, torch.device("cpu"), options, family())
+    return result
 
 
 @pytest.mark.parametrize("name", OWN_FAULTS)
@@ -193,7 +195,7 @@ def runtimes() -> dict[str, Any]:
 def test_what_a_runtime_is_mapped_to_is_meant(runtimes: dict[str, Any], name: str, operator: str) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
-    check_all(exact_descriptions(operator), lambda one: _meant(runtimes, name, *exact_description(one)))
+    check_all(exact_descriptions(operator), lambda text: _meant(runtimes, name, *exact_description(text)))
 
 
 def _meant(runtimes: dict[str, Any], name: str, table: OperatorTable, operator: OperatorDesc) -> None:
@@ -240,8 +242,8 @@ def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, ex
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
     known = dict(itertools.chain.from_iterable(map(descriptions_of, family().operators.values())))
-    for one in expressed:
-        runtimes[name].create(known[one]).close()
+    for text in expressed:
+        runtimes[name].create(known[text]).close()
 
 
 @pytest.mark.parametrize(
@@ -267,9 +269,9 @@ def test_runtimes_say_what_they_cannot_express(runtimes: dict[str, Any], name: s
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
     known = dict(itertools.chain.from_iterable(map(descriptions_of, family().operators.values())))
-    for one in lacking:
+    for text in lacking:
         with pytest.raises(NotSupported):
-            runtimes[name].create(known[one])
+            runtimes[name].create(known[text])
 
 
 def test_a_runtime_that_divides_by_zero_fails_and_goes_on(runtimes: dict[str, Any]) -> None:
@@ -313,10 +315,10 @@ def test_a_wrong_element_is_seen(cpu: CpuDevice, wanted: str) -> None:
 
 def test_the_order_of_operands_is_seen(cpu: CpuDevice) -> None:
     table, operator = exact_description("SUBTRACT-INT32")
-    given = values(table, operator, MOST)
-    swapped = given["b"] - given["a"]
-    assert not accepted(table, operator, given, swapped, True).all()
-    assert accepted(table, operator, given, given["a"] - given["b"], True).all()
+    value = values(table, operator, MOST)
+    swapped = value["b"] - value["a"]
+    assert not accepted(table, operator, value, swapped, True).all()
+    assert accepted(table, operator, value, value["a"] - value["b"], True).all()
 
 
 def test_refusals_are_those_of_the_tables(cpu: CpuDevice) -> None:

@@ -60,7 +60,7 @@ def test_a_stray_write_is_seen() -> None:
 
 
 def test_layouts_aliases_and_factors_are_all_there() -> None:
-    signatures = [found for operator in exact_operators() for found in tasks(operator).values()]
+    signatures = [result for operator in exact_operators() for result in tasks(operator).values()]
     reached: Counter[str] = Counter()
     for task in itertools.chain.from_iterable(signatures):
         reached.update(_traits(task))
@@ -73,11 +73,11 @@ def _traits(task: Task) -> set[str]:
     tensors = task.operator.tensors
     strides = [tensor.strides for tensor in tensors.values() if tensor.strides is not None]
     owners = Counter(task.same.values())
-    found = {f"rank {tensors[output].rank}"}
-    found |= {"broadcast"} if any(0 in one for one in strides) else set()
-    found |= {"strided"} if strides else set()
-    found |= {"alias"} if output in task.same else set()
-    found |= {"twins"} if any(name != output for name in task.same) else set()
-    found |= {"all"} if any(count > 1 for count in owners.values()) else set()
-    found |= {"scaled"} if task.operator.attributes.get("ScaleBias") is not None else set()
-    return found
+    texts = {f"rank {tensors[output].rank}"}
+    texts |= {"broadcast"} if any(0 in stride for stride in strides) else set()
+    texts |= {"strided"} if strides else set()
+    texts |= {"alias"} if output in task.same else set()
+    texts |= {"twins"} if any(name != output for name in task.same) else set()
+    texts |= {"all"} if any(count > 1 for count in owners.values()) else set()
+    texts |= {"scaled"} if task.operator.attributes.get("ScaleBias") is not None else set()
+    return texts

@@ -30,9 +30,9 @@ def test_both_runtimes_have_a_word_on_every_part() -> None:
     assert {part for table in load_tables().operators.values() for part in parts(table)} <= named
 
 
-@looped("found", [*OF_ONNX.values(), *OF_TORCH.values()], ids=lambda one: one.name or one.lacking)
-def test_what_is_not_mapped_says_why_and_what_is_mapped_does_not(found: Counterpart) -> None:
-    assert bool(found.name) != bool(found.lacking)
+@looped("counterpart", [*OF_ONNX.values(), *OF_TORCH.values()], ids=lambda item: item.name or item.lacking)
+def test_what_is_not_mapped_says_why_and_what_is_mapped_does_not(counterpart: Counterpart) -> None:
+    assert bool(counterpart.name) != bool(counterpart.lacking)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="not installed: onnx")
@@ -40,7 +40,7 @@ def test_onnx_has_the_operators() -> None:
     import onnx
 
     known = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
-    assert {found.name for found in OF_ONNX.values() if found.name} <= known
+    assert {counterpart.name for counterpart in OF_ONNX.values() if counterpart.name} <= known
     assert not {"Trunc", "PopCount", "Atan2", "RoundHalfAwayFromZero"} & known  # what is said to be lacking
 
 
@@ -48,5 +48,5 @@ def test_onnx_has_the_operators() -> None:
 def test_torch_has_the_functions() -> None:
     import torch
 
-    assert all(callable(function_of(torch, found)) for found in OF_TORCH.values() if found.name)
+    assert all(callable(function_of(torch, counterpart)) for counterpart in OF_TORCH.values() if counterpart.name)
     assert not any(hasattr(torch, name) for name in ("bitwise_count", "popcount"))  # what is said to be lacking

@@ -37,7 +37,7 @@ COMBINATIONS = ("--clause", "tensor.strides.permuted", "--clause", "round.neares
 
 TYPES = {
     "plain": ("FLOAT32", "INT16"),
-    "optimised": tuple(one.name for one in DataType if one is not DataType.FLOAT64),
+    "optimised": tuple(data_type.name for data_type in DataType if data_type is not DataType.FLOAT64),
 }
 
 each_build = pytest.mark.parametrize("build", BUILDS)

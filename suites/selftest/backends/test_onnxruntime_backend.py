@@ -26,10 +26,10 @@ def describe(
     name: str = "CLIP", data_type: DataType = DataType.FLOAT32, sizes: tuple[int, ...] = (5,), **changes: Any
 ) -> OperatorDesc:
     table = load_tables().operator(name)
-    given = dict(sample(table, parts(table)[0], data_type).attributes)
+    value = dict(sample(table, parts(table)[0], data_type).attributes)
     strides = changes.pop("strides", None)
     tensor = TensorDesc(data_type, sizes, strides)
-    attributes: Mapping[str, Any] = given | {key: f32(v) if isinstance(v, float) else v for key, v in changes.items()}
+    attributes: Mapping[str, Any] = value | {key: f32(v) if isinstance(v, float) else v for key, v in changes.items()}
     return OperatorDesc(f"ELEMENT_WISE_{name}", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
 
 
@@ -139,7 +139,7 @@ def test_bounds_are_handed_over_as_they_are() -> None:
 
 @needs_runtime
 @pytest.mark.parametrize(
-    "operator, said",
+    "operator, text",
     [
         (describe("ROUND", RoundingMode="TOWARD_ZERO"), "ROUND TOWARD_ZERO"),
         (describe("ROUND", RoundingMode="TOWARD_INFINITY"), "ROUND TOWARD_INFINITY"),
@@ -151,9 +151,9 @@ def test_bounds_are_handed_over_as_they_are() -> None:
         (describe("THRESHOLD", DataType.FLOAT16, Min=0.1), "documents no cast"),
     ],
 )
-def test_what_onnx_cannot_express_is_not_supported(operator: OperatorDesc, said: str) -> None:
+def test_what_onnx_cannot_express_is_not_supported(operator: OperatorDesc, text: str) -> None:
     with opened() as device:
-        with pytest.raises(NotSupported, match=said):
+        with pytest.raises(NotSupported, match=text):
             device.create(operator)
         device.create(describe()).close()
 
@@ -264,7 +264,7 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "body, said",
+    "body, text",
     [
         ("raise ImportError('no such symbol')", "no such symbol"),
         ("raise ImportError", "ImportError, without a word"),
@@ -275,11 +275,11 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
     ],
 )
 def test_a_package_that_does_not_load_says_why_even_where_its_error_says_nothing(
-    body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    body: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken_package_of_ours.py").write_text(body)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BackendUnavailable, match=f"cannot be loaded: {said}; reinstall it: pip install this"):
+    with pytest.raises(BackendUnavailable, match=f"cannot be loaded: {text}; reinstall it: pip install this"):
         load("broken_package_of_ours", "pip install this")
 
 

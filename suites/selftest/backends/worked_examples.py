@@ -116,7 +116,7 @@ def _bounds(data_type: str, low: Any, high: Any) -> dict[str, Any]:
 
 def _examples() -> list[Example]:
     plain: dict[str, Any] = {"ScaleBias": None}
-    found = [
+    examples = [
         _unary("IDENTITY", "FLOAT64", {1.5: 1.5, 5e-324: 5e-324, -INF: -INF}, **plain),
         _unary("IDENTITY", "FLOAT16", {1.5: 1.5, -65504: -65504, 2.0**-24: 2.0**-24}, **plain),
         _unary("IDENTITY", "UINT64", {(1 << 64) - 1: (1 << 64) - 1, 1 << 32: 1 << 32}, **plain),
@@ -171,15 +171,17 @@ def _examples() -> list[Example]:
     for mode, expected in {"EITHER": [1, 1, 0, 0], "POSITIVE": [1, 0, 0, 0], "NEGATIVE": [0, 1, 0, 0]}.items():
         for kind in ("FLOAT32", "FLOAT16"):
             values = dict(zip([INF, -INF, 65504.0, NAN], expected, strict=True))
-            found.append(_unary("IS_INFINITY", kind, values, "UINT8", InfinityMode=mode))
+            examples.append(_unary("IS_INFINITY", kind, values, "UINT8", InfinityMode=mode))
     for kind in ("FLOAT32", "FLOAT16", "INT32", "INT16", "INT8", "INT64"):
         rows = [(-2, 3, 3), (3, -2, 3), (-7, -9, -7), (5, 5, 5)]
-        found.append(_binary("MAX", kind, rows))
-        found.append(_binary("MIN", kind, [(a, b, a + b - out) for a, b, out in rows]))
-        found.append(_binary("MODULUS_TRUNCATE", kind, [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-7, -3, -1), (6, 3, 0)]))
-        found.append(_binary("MODULUS_FLOOR", kind, [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-7, -3, -1), (-6, 3, 0)]))
+        examples.append(_binary("MAX", kind, rows))
+        examples.append(_binary("MIN", kind, [(a, b, a + b - out) for a, b, out in rows]))
+        examples.append(
+            _binary("MODULUS_TRUNCATE", kind, [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-7, -3, -1), (6, 3, 0)])
+        )
+        examples.append(_binary("MODULUS_FLOOR", kind, [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-7, -3, -1), (-6, 3, 0)]))
         rows = [(-2, 3, 0), (3, 3, 1), (5, -9, 0), (100, 100, 1), (0, 1, 0)]
-        found += [
+        examples += [
             _binary("LOGICAL_EQUALS", kind, rows, "UINT8"),
             _binary("LOGICAL_GREATER_THAN", kind, [(a, b, a > b) for a, b, _ in rows], "UINT8"),
             _binary("LOGICAL_LESS_THAN", kind, [(a, b, a < b) for a, b, _ in rows], "UINT32"),
@@ -187,17 +189,17 @@ def _examples() -> list[Example]:
             _binary("LOGICAL_LESS_THAN_OR_EQUAL", kind, [(a, b, a <= b) for a, b, _ in rows], "UINT8"),
         ]
     for kind in ("FLOAT32", "FLOAT16", "INT32", "INT16", "INT8", "INT64", "UINT64", "UINT32", "UINT16", "UINT8"):
-        found += [
+        examples += [
             _binary("ADD", kind, [(7, 3, 10), (100, 20, 120), (0, 9, 9)]),
             _binary("SUBTRACT", kind, [(7, 3, 4), (100, 20, 80), (9, 9, 0)]),
             _binary("MULTIPLY", kind, [(7, 3, 21), (10, 12, 120), (0, 9, 0)]),
             _binary("DIVIDE", kind, [(6, 3, 2), (120, 8, 15), (0, 9, 0)]),
         ]
     for kind in ("FLOAT32", "FLOAT16", "INT32", "UINT32"):
-        found.append(_binary("MEAN", kind, [(7, 3, 5), (100, 20, 60), (9, 9, 9)]))
-        found.append(_binary("DIFFERENCE_SQUARE", kind, [(7, 3, 16), (20, 10, 100), (9, 9, 0)]))
+        examples.append(_binary("MEAN", kind, [(7, 3, 5), (100, 20, 60), (9, 9, 9)]))
+        examples.append(_binary("DIFFERENCE_SQUARE", kind, [(7, 3, 16), (20, 10, 100), (9, 9, 0)]))
     wide = 1 << 32
-    found += [
+    examples += [
         _binary("ADD", "INT64", [(wide - 1, 1, wide), (-1, 1, 0), (-wide, 5, 5 - wide)]),
         _binary("SUBTRACT", "INT64", [(wide, 1, wide - 1), (0, 1, -1), (-wide, 5, -5 - wide)]),
         _binary("MULTIPLY", "INT64", [(wide, 3, 3 * wide), (-7, wide, -7 * wide), (1 << 31, 1 << 31, 1 << 62)]),
@@ -252,7 +254,7 @@ def _examples() -> list[Example]:
         _gradient("CLIP_GRAD1", "INT8", [(-3, 8, 0), (1, 9, 9), (2, 7, 0)], **_bounds("INT8", -1, 2)),
         _gradient("CLIP_GRAD1", "INT64", [(wide, 8, 0), (wide - 1, 9, 9), (-2, 7, 0)], **_bounds("INT64", -1, wide)),
     ]
-    return found
+    return examples
 
 
 EXAMPLES = _examples()

@@ -50,7 +50,7 @@ def redirected(
 
 
 def cases() -> list[Case]:
-    found = []
+    result = []
     for make in (clip, threshold):
         for data_type in (DataType.INT8, DataType.FLOAT32, DataType.INT64):
             for strides in LAYOUTS:
@@ -62,12 +62,12 @@ def cases() -> list[Case]:
                         if place.in_place:
                             operator = redirected(make, data_type, strides, target)
                         clause = "clip.formula" if make is clip else "threshold.formula"
-                        found.append(
+                        result.append(
                             Case(
                                 operator, Values.of(VALUES, data_type), clause, "tensor.strides.padded", placement=place
                             )
                         )
-    return found
+    return result
 
 
 class Spoiling(Reference):
@@ -163,12 +163,15 @@ def summary(opened: Bench, *, dispatches: bool) -> tuple[Any, ...]:
     tallies = {
         row: (tally.cases, tally.elements, tally.failures, tally.types) for row, tally in judge.ledger.tallies.items()
     }
-    told = [
-        [(one.clause, one.outcome, one.title, one.wrong, one.details) for one in judgement.findings]
+    report = [
+        [
+            (finding.clause, finding.outcome, finding.title, finding.wrong, finding.details)
+            for finding in judgement.findings
+        ]
         for judgement in seen
     ]
     # where something is wrong a case is dispatched again, which the next one has before it, or not yet
-    return tallies, told, judge.ledger.refused, None if any(told) else judge.seen.records()
+    return tallies, report, judge.ledger.refused, None if any(report) else judge.seen.records()
 
 
 BACKENDS = pytest.mark.parametrize(
@@ -199,16 +202,16 @@ def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> No
 @BACKENDS
 @pytest.mark.size("all", brief=1, thorough=4)
 def test_a_batch_of_an_isolated_implementation_says_the_same(backend: Any, wrong: bool) -> None:
-    found = []
+    result = []
     for dispatches in (False, True):
         isolated = bench(IsolatedBackend(f"dmlcts.suites.selftest.batches.test_batches:{backend.__name__}"))
         isolated.hazards = Hazards()
         calls = count_messages(isolated)
-        found.append(summary(isolated, dispatches=dispatches))
+        result.append(summary(isolated, dispatches=dispatches))
         assert (calls["lives"] > 0) is not dispatches
         isolated.close()
-    assert found[0] == found[1]
-    assert any(found[0][1]) == wrong
+    assert result[0] == result[1]
+    assert any(result[0][1]) == wrong
 
 
 def count_messages(isolated: Bench) -> Counter[str]:
@@ -230,9 +233,9 @@ def test_a_plan_knows_where_elements_stand(case: Case) -> None:
     plan = Plans().of(case.operator, case.placement)
     assert plan is not None
     arena = Arena.prepare(case)
-    for name, given in case.operator.tensors.items():
-        here = elements(arena.memory, arena.bindings[name], given).reshape(-1)
-        spots = Spots([plan.read[name]], np.array([0]), given.data_type.numpy)
+    for name, value in case.operator.tensors.items():
+        here = elements(arena.memory, arena.bindings[name], value).reshape(-1)
+        spots = Spots([plan.read[name]], np.array([0]), value.data_type.numpy)
         assert spots.read(arena.memory).tobytes() == here.tobytes()
     assert (plan.regions, plan.size) == case.placement.regions(case.operator)
 
@@ -246,10 +249,10 @@ def test_elements_of_many_cases_are_read_and_written_where_they_stand(chosen: tu
     """Of tensors with few elements the places are listed, of those with many views are taken; columns run fastest."""
     placed = []
     for number, (rows, columns) in enumerate(FEW_AND_MANY):
-        one = tensor((rows, columns), DataType.FLOAT32, strides=(1, rows))
-        plan = Plans().of(clip(one), Placement())
+        tensor_desc = tensor((rows, columns), DataType.FLOAT32, strides=(1, rows))
+        plan = Plans().of(clip(tensor_desc), Placement())
         assert plan is not None
-        placed.append((plan, one, number * _SLOT))
+        placed.append((plan, tensor_desc, number * _SLOT))
     starts = np.array([start for _, _, start in placed])
     spots = Spots([plan.read["InputTensor"] for plan, _, _ in placed], starts, DataType.FLOAT32.numpy)
     memory = np.zeros(len(placed) * _SLOT, np.uint8)
@@ -257,9 +260,9 @@ def test_elements_of_many_cases_are_read_and_written_where_they_stand(chosen: tu
     some = np.isin(np.arange(len(placed)), chosen)
     spots.write(memory, values, None if some.all() else some)
     end = 0
-    for number, (plan, one, start) in enumerate(placed):
-        own = values[end : (end := end + one.element_count)]
-        here = elements(memory[start:], plan.regions["InputTensor"], one).reshape(-1)
+    for number, (plan, tensor_desc, start) in enumerate(placed):
+        own = values[end : (end := end + tensor_desc.element_count)]
+        here = elements(memory[start:], plan.regions["InputTensor"], tensor_desc).reshape(-1)
         assert here.tolist() == (own if number in chosen else np.zeros_like(own)).tolist()
         assert spots.read(memory)[end - own.size : end].tolist() == here.tolist()
 
@@ -276,15 +279,15 @@ def test_plans_are_shared_by_types_of_one_width_and_forgotten_when_they_are_many
 @pytest.mark.parametrize("types", [("FLOAT32", "FLOAT32"), ("FLOAT32", "INT32"), ("FLOAT32", "FLOAT16")])
 def test_a_plan_of_one_region_is_that_of_the_types(types: tuple[str, str]) -> None:
     plans, place = Plans(), Placement(one_region=True)
-    for one, other in (("INT32", "INT32"), types, ("INT32", "FLOAT32")):
+    for text, other in (("INT32", "INT32"), types, ("INT32", "FLOAT32")):
         tensors = {
-            name: tensor((3,), data_type=DataType[kind]) for name, kind in (("ATensor", one), ("BTensor", other))
+            name: tensor((3,), data_type=DataType[kind]) for name, kind in (("ATensor", text), ("BTensor", other))
         }
-        operator = OperatorDesc("ELEMENT_WISE_POW", {**tensors, "OutputTensor": tensor((3,), data_type=DataType[one])})
+        operator = OperatorDesc("ELEMENT_WISE_POW", {**tensors, "OutputTensor": tensor((3,), data_type=DataType[text])})
         plan = plans.of(operator, place)
         assert plan is not None
         assert (plan.regions, plan.size) == place.regions(operator)
-        assert (plan.regions["ATensor"] == plan.regions["BTensor"]) is (one == other)
+        assert (plan.regions["ATensor"] == plan.regions["BTensor"]) is (text == other)
 
 
 def test_cases_too_large_for_a_batch_have_no_plan() -> None:
@@ -319,6 +322,11 @@ def test_a_fault_that_needs_the_case_before_is_found_in_a_batch() -> None:
                 view[0, 0, 0] = kept
 
     judge = Judge(bench(Keeping()), raising=False)
-    one = cases()[0]
-    other = Case(one.operator, Values.of([3, 2, 1, 0, -1], DataType.INT8), "clip.formula")
-    assert [bool(found.findings) for found in judge.all([one, other, one, other])] == [False, True, True, True]
+    case = cases()[0]
+    other = Case(case.operator, Values.of([3, 2, 1, 0, -1], DataType.INT8), "clip.formula")
+    assert [bool(judgement.findings) for judgement in judge.all([case, other, case, other])] == [
+        False,
+        True,
+        True,
+        True,
+    ]

@@ -33,23 +33,23 @@ PLACE, COUNT = 7, 20
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="names the pages of Linux")
 
 
-def opened(seconds: float, growth: int | None = None, backend: str = "Obeys", **options: str) -> Bench:
-    bench = Bench("isolated", IsolatedBackend(f"{FAULTY}:{backend}", seconds, growth), options, TABLES)
+def opened(seconds: float, number: int | None = None, backend: str = "Obeys", **options: str) -> Bench:
+    bench = Bench("isolated", IsolatedBackend(f"{FAULTY}:{backend}", seconds, number), options, TABLES)
     bench.hazards = Hazards()
     return bench
 
 
 def row(*orders: float, maximum: float = 2000.0) -> list[Case]:
     """Harmless cases, and from a place on those with orders, each of which has others behind it."""
-    found = [ordered(-1.0 - number, sizes=(5 + number,)) for number in range(COUNT)]
+    cases = [ordered(-1.0 - number, sizes=(5 + number,)) for number in range(COUNT)]
     for number, order in enumerate(orders):
-        found[PLACE + 2 * number] = ordered(order, sizes=(5 + number,), maximum=maximum)
-    return found
+        cases[PLACE + 2 * number] = ordered(order, sizes=(5 + number,), maximum=maximum)
+    return cases
 
 
-def told(cases: list[Case], *, dispatches: bool, seconds: float = 20.0, growth: int | None = None) -> tuple[Any, ...]:
+def told(cases: list[Case], *, dispatches: bool, seconds: float = 20.0, number: int | None = None) -> tuple[Any, ...]:
     """What is said of the cases, as far as it is the same in every process."""
-    bench = opened(seconds, growth)
+    bench = opened(seconds, number)
     calls = count_messages(bench)
     judge = Judge(bench, raising=False)
     try:
@@ -59,8 +59,8 @@ def told(cases: list[Case], *, dispatches: bool, seconds: float = 20.0, growth: 
     assert (calls["lives"] > 0) is not dispatches
     findings = [
         [
-            (one.clause, one.outcome, one.title, one.settled, dict(one.details).get("again"))
-            for one in judgement.findings
+            (finding.clause, finding.outcome, finding.title, finding.settled, dict(finding.details).get("again"))
+            for finding in judgement.findings
         ]
         for judgement in judgements
     ]
@@ -98,8 +98,10 @@ def test_a_fault_in_a_batch_is_told_of_its_case_as_it_is_alone(order: int, outco
             "no fault in a fresh process: what ran before it is to blame, or chance",
         )
     else:
-        assert [bool(one) for one in together[0]] == [place == PLACE and outcome is not None for place in range(COUNT)]
-        assert {one[1] for one in together[0][PLACE]} == ({outcome} if outcome else set())
+        assert [bool(item) for item in together[0]] == [
+            place == PLACE and outcome is not None for place in range(COUNT)
+        ]
+        assert {item[1] for item in together[0][PLACE]} == ({outcome} if outcome else set())
 
 
 @pytest.mark.size("thorough")
@@ -110,24 +112,24 @@ def test_a_crash_at_creation_is_the_case_s() -> None:
 
 @pytest.mark.size("thorough")
 def test_a_hang_is_the_case_s_and_ends_with_the_limit_of_one_step() -> None:
-    found, _, left_out, *_ = told(row(faulty.HANG), dispatches=False, seconds=1.0)
-    assert [place for place, one in enumerate(found) if one] == [PLACE]
-    assert (found[PLACE][0][1], left_out) == ("timeout", 0)
+    result, _, left_out, *_ = told(row(faulty.HANG), dispatches=False, seconds=1.0)
+    assert [place for place, item in enumerate(result) if item] == [PLACE]
+    assert (result[PLACE][0][1], left_out) == ("timeout", 0)
 
 
 @pytest.mark.size("thorough")
 def test_slow_steps_have_the_limit_each() -> None:
     bench = opened(1.5, backend="ActsAt", step="each", act="wait")
-    assert not any(one.findings for one in Judge(bench, raising=False).all(row()[:5]))
+    assert not any(judgement.findings for judgement in Judge(bench, raising=False).all(row()[:5]))
     bench.close()
 
 
 @pytest.mark.size("thorough")
 def test_growth_is_the_case_s() -> None:
-    for growth, outcomes in ((64 << 20, ["resource_error"]), (1 << 30, [])):
-        found, *_ = told(row(faulty.GROW), dispatches=False, growth=growth)
-        assert [one[1] for one in found[PLACE]] == outcomes
-        assert not any(found[:PLACE] + found[PLACE + 1 :])
+    for number, outcomes in ((64 << 20, ["resource_error"]), (1 << 30, [])):
+        result, *_ = told(row(faulty.GROW), dispatches=False, number=number)
+        assert [item[1] for item in result[PLACE]] == outcomes
+        assert not any(result[:PLACE] + result[PLACE + 1 :])
 
 
 @POSIX
@@ -141,8 +143,8 @@ def test_after_four_losses_the_others_are_left_out() -> None:
 
 @LINUX
 def test_a_stray_that_no_case_alone_shows_is_told_of_the_batch() -> None:
-    found, *_ = told(row(faulty.UNLOCK), dispatches=False)
-    ((clause, outcome, _, settled, again),) = [one for some in found for one in some]
+    result, *_ = told(row(faulty.UNLOCK), dispatches=False)
+    ((clause, outcome, _, settled, again),) = [item for some in result for item in some]
     assert (clause, outcome, settled) == ("tensor.output.bounds", "fail", True)
     assert again is not None
 
@@ -150,9 +152,9 @@ def test_a_stray_that_no_case_alone_shows_is_told_of_the_batch() -> None:
 @LINUX
 @pytest.mark.size("thorough")
 def test_what_is_to_run_behind_a_stray_write_finds_its_memory_as_it_was_made() -> None:
-    found, *_ = told(row(faulty.OVERRUN), dispatches=False)
-    assert [place for place, one in enumerate(found) if one] == [PLACE]
-    assert found[PLACE][0][1] == "crash"
+    result, *_ = told(row(faulty.OVERRUN), dispatches=False)
+    assert [place for place, item in enumerate(result) if item] == [PLACE]
+    assert result[PLACE][0][1] == "crash"
 
 
 def test_bytes_around_the_memory_of_a_batch_are_looked_at_where_access_cannot_be_forbidden(
@@ -164,16 +166,19 @@ def test_bytes_around_the_memory_of_a_batch_are_looked_at_where_access_cannot_be
     run, spoiled = bench.lives.run, iter([False, True, False])
 
     def spoiling(whole: Bytes, some: Sequence[Life], work: int) -> Any:
-        came = run(whole, some, work)
+        base_exceptions = run(whole, some, work)
         if next(spoiled):
             lease = SharedMemory.lease_of(whole)
             assert lease is not None
             lease.segment.part(-1, 1)[:] = 0
-        return came
+        return base_exceptions
 
     monkeypatch.setattr(bench.lives, "run", spoiling)
-    seen = [[finding for one in Judge(bench, raising=False).all(row()) for finding in one.findings] for _ in range(3)]
-    assert [[(one.clause, one.outcome) for one in part] for part in seen] == [
+    seen = [
+        [finding for judgement in Judge(bench, raising=False).all(row()) for finding in judgement.findings]
+        for _ in range(3)
+    ]
+    assert [[(item.clause, item.outcome) for item in part] for part in seen] == [
         [],
         [("tensor.output.bounds", "fail")],
         [],
@@ -183,7 +188,7 @@ def test_bytes_around_the_memory_of_a_batch_are_looked_at_where_access_cannot_be
 
 def test_all_that_a_child_sees_is_the_same_whatever_is_drawn_but_for_poisoned_outputs() -> None:
     """Nothing of what is expected, nor of what the poison is made with, stands anywhere else."""
-    cases = [(one, Plans().of(one.operator, one.placement)) for one in row()]
+    cases = [(example, Plans().of(example.operator, example.placement)) for example in row()]
     output = np.zeros(0, np.bool_)
     for case, plan in cases:
         assert plan is not None
@@ -192,11 +197,11 @@ def test_all_that_a_child_sees_is_the_same_whatever_is_drawn_but_for_poisoned_ou
         page[target.offset : target.offset + case.operator.output.total_size_in_bytes] = True
         output = np.concatenate([output, page])
     seen = [shown([(case, plan) for case, plan in cases if plan is not None], Masks(key)) for key in (1, 2)]
-    (one, asked), (other, asked_other) = ((whole[: output.size], asked) for whole, asked in seen)
+    (values, asked), (other, asked_other) = ((whole[: output.size], asked) for whole, asked in seen)
     assert asked == asked_other
-    assert np.array_equal(one[~output], other[~output])
-    assert one[output].all() and other[output].all()  # noqa: PT018  # zeros are expected, and no byte of them is there
-    assert np.mean(one[output] != other[output]) > 0.9
+    assert np.array_equal(values[~output], other[~output])
+    assert values[output].all() and other[output].all()  # noqa: PT018  # zeros are expected, and no byte of them is there
+    assert np.mean(values[output] != other[output]) > 0.9
 
 
 def shown(cases: list[tuple[Case, Plan]], masks: Masks) -> tuple[Bytes, list[dict[str, Any]]]:
@@ -204,14 +209,14 @@ def shown(cases: list[tuple[Case, Plan]], masks: Masks) -> tuple[Bytes, list[dic
     bench = opened(20.0)
     bench.masks = masks
     asked: list[dict[str, Any]] = []
-    found: list[Bytes] = []
+    values: list[Bytes] = []
     host = bench._device.host
     call = host.call
     assert bench.lives is not None
     run = bench.lives.run
 
     def looking(whole: Bytes, some: Sequence[Life], work: int) -> Any:
-        found.append(whole.copy())
+        values.append(whole.copy())
         return run(whole, some, work)
 
     def calling(do: str, *arguments: Any, **fields: Any) -> Any:
@@ -220,13 +225,15 @@ def shown(cases: list[tuple[Case, Plan]], masks: Masks) -> tuple[Bytes, list[dic
 
     bench.lives.run = looking  # type: ignore[method-assign]
     host.call = calling
-    assert all(isinstance(one, Ran) and one.outcome is None for one in run_isolated(bench, cases))
+    assert all(isinstance(item, Ran) and item.outcome is None for item in run_isolated(bench, cases))
     bench.close()
-    return found[0], asked[:-1]
+    return values[0], asked[:-1]
 
 
 def accepted(maximum: float) -> list[Case]:
-    return [replace(one, expectation="accepted", clause="clip.support.level-3-0") for one in row(-1.0, maximum=maximum)]
+    return [
+        replace(case, expectation="accepted", clause="clip.support.level-3-0") for case in row(-1.0, maximum=maximum)
+    ]
 
 
 @pytest.mark.parametrize("maximum", [2000.0, pytest.param(faulty.ABORT, marks=POSIX)])
@@ -234,13 +241,13 @@ def accepted(maximum: float) -> list[Case]:
 def test_kernels_that_are_only_made_come_to_what_they_come_to_alone(maximum: float) -> None:
     together, alone = (told(accepted(maximum), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone
-    assert [bool(one) for one in together[0]] == [maximum != 2000 and place == PLACE for place in range(COUNT)]
+    assert [bool(item) for item in together[0]] == [maximum != 2000 and place == PLACE for place in range(COUNT)]
 
 
 def test_kernels_that_are_only_made_take_one_message() -> None:
     bench = opened(20.0)
     calls = count_messages(bench)
-    assert not any(one.findings for one in Judge(bench).all(accepted(2000.0)))
+    assert not any(judgement.findings for judgement in Judge(bench).all(accepted(2000.0)))
     assert calls == {"lives": 1}
     bench.close()
 
@@ -248,18 +255,18 @@ def test_kernels_that_are_only_made_take_one_message() -> None:
 def test_a_device_that_is_lost_once_while_kernels_are_made_is_told(tmp_path: Path) -> None:
     bench = opened(20.0, backend="LostOnce", count=str(tmp_path / "count"))
     judge = Judge(bench, raising=False)
-    assert not any(one.findings for one in judge.all(accepted(faulty.LOSE)))
-    (found,) = judge.ledger.findings
-    assert (found.clause, found.outcome) == ("execution.independent", "device_lost")
+    assert not any(judgement.findings for judgement in judge.all(accepted(faulty.LOSE)))
+    (finding,) = judge.ledger.findings
+    assert (finding.clause, finding.outcome) == ("execution.independent", "device_lost")
     bench.close()
 
 
 def test_the_survey_takes_a_few_messages() -> None:
     bench = opened(60.0)
     calls = count_messages(bench)
-    found = survey(bench)
-    assert (bool(found), set(calls)) == (False, {"lives"})
-    assert found.first
+    hazards = survey(bench)
+    assert (bool(hazards), set(calls)) == (False, {"lives"})
+    assert hazards.first
     bench.close()
 
 
@@ -267,8 +274,8 @@ def test_the_survey_takes_a_few_messages() -> None:
 @pytest.mark.size("thorough")
 def test_the_survey_finds_what_loses_the_process_behind_what_is_refused() -> None:
     bench = opened(60.0, backend="AbortsOnInt8")
-    found = survey(bench)
-    assert ("ELEMENT_WISE_CLIP", DataType.INT8) in found.data_types
+    hazards = survey(bench)
+    assert ("ELEMENT_WISE_CLIP", DataType.INT8) in hazards.data_types
     assert not bench.unexplained
     bench.close()
 
@@ -293,9 +300,9 @@ def test_errors_that_went_with_the_process_are_not_known() -> None:
     memory[:] = 0
     assert bench.lives is not None
     ended = bench.lives.run(memory, lives(-1, faulty.RAISE, -1, faulty.ABORT, -1))
-    assert [type(one) for one in ended] == [type(None), Unanswered, type(None), WorkerLost]
+    assert [type(base_exception) for base_exception in ended] == [type(None), Unanswered, type(None), WorkerLost]
     again = bench.lives.run(memory, lives(-1, faulty.RAISE, -1, -1))
-    assert [one is None for one in again] == [True, False, True, True]
+    assert [base_exception is None for base_exception in again] == [True, False, True, True]
     assert "FloatingPointError" in str(getattr(again[1], "said", ""))
     bench.close()
 
@@ -313,12 +320,12 @@ def test_many_lives_come_in_several_messages_and_forms_are_sent_once() -> None:
     host.call = measuring
     rank = [ordered(-1.0, sizes=(*[1] * 7, 1 + number)) for number in range(150)]
     cases = [
-        Case(one.operator, Values.of([float(value)], DataType.FLOAT32), one.clause)
+        Case(case.operator, Values.of([float(value)], DataType.FLOAT32), case.clause)
         for value in range(2)
-        for one in rank
+        for case in rank
     ]
     judge = Judge(bench, raising=False)
-    assert not any(one.findings for one in judge.all(cases))
+    assert not any(judgement.findings for judgement in judge.all(cases))
     assert max(sizes) < 1 << 16
     assert sum(size > 100 for size in sizes) < len(sizes)
     assert np.all(np.array(sizes) >= 0)

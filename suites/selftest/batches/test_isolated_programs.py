@@ -80,9 +80,9 @@ class RaisesAtTheThird(Reference):
 
 def isolated(backend: type) -> Bench:
     home = "test_isolated_programs" if backend.__module__.endswith("isolated_programs") else "test_programs"
-    found = bench(IsolatedBackend(_HOME.format(home, backend.__name__)))
-    found.hazards = Hazards()
-    return found
+    result = bench(IsolatedBackend(_HOME.format(home, backend.__name__)))
+    result.hazards = Hazards()
+    return result
 
 
 def summary(backend: type, some: list[Case], *, dispatches: bool) -> tuple[Any, ...]:
@@ -93,13 +93,16 @@ def summary(backend: type, some: list[Case], *, dispatches: bool) -> tuple[Any, 
     seen = judge.all(some, dispatches=dispatches)
     opened.close()
     tallies = {row: (tally.cases, tally.elements, tally.failures) for row, tally in judge.ledger.tallies.items()}
-    found = [[(one.clause, one.outcome, one.case.expectation) for one in judgement.findings] for judgement in seen]
-    return tallies, found, judge.ledger.refused, calls["create"]
+    result = [
+        [(finding.clause, finding.outcome, finding.case.expectation) for finding in judgement.findings]
+        for judgement in seen
+    ]
+    return tallies, result, judge.ledger.refused, calls["create"]
 
 
 @pytest.mark.size("thorough")
 def test_right_histories_are_counted_as_step_by_step_without_a_message_for_each_step() -> None:
-    together, alone = (summary(Right, cases(), dispatches=one) for one in (False, True))
+    together, alone = (summary(Right, cases(), dispatches=literal) for literal in (False, True))
     assert together[:3] == alone[:3]
     assert not any(together[1])
     assert (together[3], alone[3] > len(cases())) == (0, True)
@@ -109,7 +112,7 @@ def test_right_histories_are_counted_as_step_by_step_without_a_message_for_each_
 @pytest.mark.size("all", thorough=1)
 def test_what_is_wrong_with_another_operator_by_itself_is_not_reported_of_a_history(backend: type) -> None:
     some = [case for case in cases() if not case.operator.name.endswith("THRESHOLD")]
-    together, alone = (summary(backend, some, dispatches=one) for one in (False, True))
+    together, alone = (summary(backend, some, dispatches=literal) for literal in (False, True))
     assert together[:3] == alone[:3]
     assert not any(together[1])
 
@@ -129,10 +132,10 @@ def test_a_fault_in_a_history_is_found_as_in_the_same_process(backend: type, exp
 def test_a_step_that_ends_the_process_is_found_and_later_histories_are_judged() -> None:
     """The process is lost again where each is judged by itself; what needs no second dispatch is right."""
     some = [history("dispatched again", clip(PACKED)), *(history("after another", clip(PACKED)) for _ in range(3))]
-    together, alone = (summary(EndsAtTheSecond, some, dispatches=one) for one in (False, True))
+    together, alone = (summary(EndsAtTheSecond, some, dispatches=literal) for literal in (False, True))
     assert together[1] == alone[1]
-    assert [bool(one) for one in together[1]] == [True, *(bool(one) for one in alone[1][1:])]
-    assert {one[1] for one in together[1][0]} == {"crash"}
+    assert [bool(item) for item in together[1]] == [True, *(bool(item) for item in alone[1][1:])]
+    assert {item[1] for item in together[1][0]} == {"crash"}
 
 
 @POSIX
@@ -140,6 +143,6 @@ def test_a_step_that_ends_the_process_is_found_and_later_histories_are_judged() 
 def test_a_loss_that_does_not_come_again_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(_MARK, str(tmp_path / "ended"))
     case = history("dispatched again", clip(PACKED))
-    found = summary(EndsOnce, [case, case], dispatches=False)[1]
-    assert [[one[1] for one in part] for part in found] == [["crash"], ["crash"]]
+    result = summary(EndsOnce, [case, case], dispatches=False)[1]
+    assert [[item[1] for item in part] for part in result] == [["crash"], ["crash"]]
     assert not any(summary(EndsOnce, [case], dispatches=False)[1]), "control: the mark is there"

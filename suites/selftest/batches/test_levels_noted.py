@@ -33,21 +33,21 @@ def subjects() -> Iterator[Subject]:
     """Operators of all forms, each on its first signatures."""
     for name in OPERATORS:
         table = TABLES.operators[f"ELEMENT_WISE_{name}"]
-        chosen = [one for one in signatures(table) if one.data_type.itemsize in (1, 4)][:6]
-        yield from (Subject(table, one, LEVEL, 0, profile=QUICK) for one in chosen)
+        chosen = [signature for signature in signatures(table) if signature.data_type.itemsize in (1, 4)][:6]
+        yield from (Subject(table, signature, LEVEL, 0, profile=QUICK) for signature in chosen)
 
 
 def dispatched() -> Iterator[tuple[Subject, Case, str]]:
     """Rows of covering arrays, and cases that have a plan in common with those of other operators and types."""
-    for number, one in enumerate(subjects()):
-        for place, case in enumerate(list(cheap_cases(one, TABLES))[number % 8 :: 8]):
-            yield one, case, HISTORIES[place % len(HISTORIES)]
-        first, *others = one.bulk(3).streams
-        values = Streams(((first[0], one.distinct(9).streams.first), *others))
+    for number, subject in enumerate(subjects()):
+        for place, case in enumerate(list(cheap_cases(subject, TABLES))[number % 8 :: 8]):
+            yield subject, case, HISTORIES[place % len(HISTORIES)]
+        first, *others = subject.bulk(3).streams
+        values = Streams(((first[0], subject.distinct(9).streams.first), *others))
         for sizes in ((6,), (1, 1, 1, 6), (2, 1, 3), (1, 1, 1, 2, 3)):
-            for placement in (Placement(), Placement(front=528), *one.in_place):
-                operator = one.describe(sizes, one.attributes())
-                yield one, Case(operator, values, "tensor.position", placement=placement), "fresh"
+            for placement in (Placement(), Placement(front=528), *subject.in_place):
+                operator = subject.describe(sizes, subject.attributes())
+                yield subject, Case(operator, values, "tensor.position", placement=placement), "fresh"
 
 
 def expected(dispatches: list[tuple[Subject, Case, str]]) -> dict[tuple[str, str], set[str]]:
@@ -55,9 +55,9 @@ def expected(dispatches: list[tuple[Subject, Case, str]]) -> dict[tuple[str, str
     assert TABLES.factors is not None
     counts = counts_of(TABLES.factors)
     rows: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for one, case, history in dispatches:
-        found = encoded(space(one, TABLES.factors), levels_of(case, one.table, counts, history))
-        rows[case.operator.name, case.data_type.name].add(found)
+    for subject, case, history in dispatches:
+        text = encoded(space(subject, TABLES.factors), levels_of(case, subject.table, counts, history))
+        rows[case.operator.name, case.data_type.name].add(text)
     return dict(rows)
 
 
@@ -71,4 +71,6 @@ def test_rows_are_what_the_cases_are(kept: bool) -> None:
             noted: dict[Hashable, Any] | None = plan.noted if kept and plan is not None else None
             seen.note(case, history, noted)
     assert seen.rows == expected(dispatches)
-    assert [tuple(one.rows) for one in seen.records()] == [tuple(sorted(rows)) for _, rows in sorted(seen.rows.items())]
+    assert [tuple(record.rows) for record in seen.records()] == [
+        tuple(sorted(rows)) for _, rows in sorted(seen.rows.items())
+    ]

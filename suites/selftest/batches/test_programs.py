@@ -37,7 +37,7 @@ def history(expectation: str, operator: OperatorDesc) -> Case:
 
 
 def cases() -> list[Case]:
-    operators = [make(one) for make in (clip, threshold, rounding) for one in (PACKED, STRIDED)]
+    operators = [make(tensor_desc) for make in (clip, threshold, rounding) for tensor_desc in (PACKED, STRIDED)]
     return [history(expectation, operator) for expectation in sorted(_HISTORIES) for operator in operators]
 
 
@@ -46,7 +46,7 @@ def test_values_are_backwards_of_as_many_elements_as_a_tensor_has(count: int) ->
     operator = clip(TensorDesc(DataType.FLOAT32, (count,)))
     for values in (Values.of(VALUES, DataType.FLOAT32), Values.bulk(DataType.FLOAT32, 3)):
         case = Case(operator, values, "clip.formula")
-        assert reversed_values(case) == turned_values(case, lambda one: one[::-1])
+        assert reversed_values(case) == turned_values(case, lambda item: item[::-1])
         assert reversed_values(case)["InputTensor"].array(count).tolist() == values.array(count)[::-1].tolist()
 
 
@@ -61,9 +61,9 @@ def test_a_case_is_changed_as_a_dataclass_is() -> None:
         beside=(clip(PACKED),),
         recipe=Recipe((("rank", "2"),), 3),
     )
-    given = {"operator": clip(STRIDED), "values": reversed_values(case), "placement": Placement(front=16)}
-    changed = case.changed(**given, expectation="again")
-    assert vars(changed) == vars(replace(case, **given, expectation="again"))
+    value = {"operator": clip(STRIDED), "values": reversed_values(case), "placement": Placement(front=16)}
+    changed = case.changed(**value, expectation="again")
+    assert vars(changed) == vars(replace(case, **value, expectation="again"))
     assert vars(case.changed()) == vars(case)
 
 
@@ -79,8 +79,8 @@ class Seeing(Reference):
         return _Closing(self, operator)
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
-        given = [elements(memory, bindings[name], one).tobytes() for name, one in operator.inputs.items()]
-        self.asked.append(("dispatch", operator, given, dict(bindings), memory.size))
+        data = [elements(memory, bindings[name], item).tobytes() for name, item in operator.inputs.items()]
+        self.asked.append(("dispatch", operator, data, dict(bindings), memory.size))
         self.addresses.append(memory.ctypes.data)
         super().dispatch(operator, memory, bindings)
 
@@ -114,12 +114,12 @@ class ByAddress(Reference):
         place = bindings["InputTensor"].offset
         view = elements(memory, bindings["InputTensor"], operator.input)
         known = self.kept.setdefault((memory.ctypes.data, place, operator), view.copy())
-        given = view.copy()
+        values = view.copy()
         if bindings["InputTensor"] != bindings["OutputTensor"]:
             view[...] = known
         super().dispatch(operator, memory, bindings)
         if bindings["InputTensor"] != bindings["OutputTensor"]:
-            view[...] = given
+            view[...] = values
 
 
 class PastTheEndAtTheThird(Reference):
@@ -154,15 +154,18 @@ def summary(backend: Any, *, dispatches: bool, some: list[Case]) -> tuple[Any, .
     judge = Judge(bench(backend), raising=False)
     seen = judge.all(some, dispatches=dispatches)
     tallies = {row: (tally.cases, tally.elements, tally.failures) for row, tally in judge.ledger.tallies.items()}
-    told = [[(one.clause, one.outcome, one.case.expectation) for one in judgement.findings] for judgement in seen]
-    return tallies, told, judge.ledger.refused, None if any(told) else judge.seen.records()
+    report = [
+        [(finding.clause, finding.outcome, finding.case.expectation) for finding in judgement.findings]
+        for judgement in seen
+    ]
+    return tallies, report, judge.ledger.refused, None if any(report) else judge.seen.records()
 
 
 @looped("case", cases, ids=lambda case: f"{case.operator.name[13:]} {case.expectation}")
 def test_a_program_does_what_its_judge_does(case: Case) -> None:
-    found = program_of(bench(Reference()), case)
-    assert found is not None
-    assert found[0].dispatches
+    result = program_of(bench(Reference()), case)
+    assert result is not None
+    assert result[0].dispatches
     together, alone = Seeing(), Seeing()
     assert not Judge(bench(together)).all([case])[0].executions
     assert Judge(bench(alone)).all([case], dispatches=True)[0].executions
@@ -171,7 +174,7 @@ def test_a_program_does_what_its_judge_does(case: Case) -> None:
 
 
 def test_a_right_history_is_counted_as_by_itself() -> None:
-    together, alone = (summary(Reference(), dispatches=one, some=cases()) for one in (False, True))
+    together, alone = (summary(Reference(), dispatches=literal, some=cases()) for literal in (False, True))
     assert together == alone
     assert not any(together[1])
 
@@ -179,24 +182,24 @@ def test_a_right_history_is_counted_as_by_itself() -> None:
 @pytest.mark.parametrize("backend", [RefusingThresholds, WrongThresholds])
 def test_what_is_wrong_with_another_operator_by_itself_is_not_said_of_a_history(backend: Any) -> None:
     some = [case for case in cases() if not case.operator.name.endswith("THRESHOLD")]
-    together, alone = (summary(backend(), dispatches=one, some=some)[:3] for one in (False, True))
+    together, alone = (summary(backend(), dispatches=literal, some=some)[:3] for literal in (False, True))
     assert together == alone
     assert not any(together[1])
 
 
 def test_a_fault_in_a_history_is_found_as_by_itself() -> None:
     for case in cases():
-        together, alone = (summary(Keeping(), dispatches=one, some=[case])[:2] for one in (False, True))
+        together, alone = (summary(Keeping(), dispatches=literal, some=[case])[:2] for literal in (False, True))
         assert together == alone
 
 
 @pytest.mark.parametrize("backend", [Keeping, ByAddress, PastTheEndAtTheThird])
 @pytest.mark.parametrize("expectation", ["again", "many times", "beside others"])
 def test_a_fault_in_a_history_is_found(backend: Any, expectation: str) -> None:
-    found = summary(backend(), dispatches=False, some=[history(expectation, clip(PACKED))])[1][0]
+    result = summary(backend(), dispatches=False, some=[history(expectation, clip(PACKED))])[1][0]
     by_itself = summary(backend(), dispatches=True, some=[history(expectation, clip(PACKED))])[1][0]
-    assert found or not by_itself
-    assert found or (backend, expectation) in (
+    assert result or not by_itself
+    assert result or (backend, expectation) in (
         (Keeping, "again"),  # one kernel alone
         (Keeping, "many times"),
         (ByAddress, "beside others"),  # the same values each time
@@ -210,9 +213,9 @@ def test_what_goes_wrong_once_is_found_though_the_case_is_right_by_itself(expect
     assert program is not None
     last = len(program[0].dispatches)
     judge = Judge(bench(Device(spoils=(last,))), raising=False)
-    (found,) = judge.all([case])[0].findings
-    assert (found.clause, found.outcome) == (case.layout_clause, "fail")
-    assert judge.ledger.tallies[found.clause, "ELEMENT_WISE_CLIP", "FLOAT32"].failures == 1
+    (finding,) = judge.all([case])[0].findings
+    assert (finding.clause, finding.outcome) == (case.layout_clause, "fail")
+    assert judge.ledger.tallies[finding.clause, "ELEMENT_WISE_CLIP", "FLOAT32"].failures == 1
     assert not Judge(bench(Device(spoils=(9999,))), raising=False).all([case])[0].findings
 
 
@@ -228,9 +231,9 @@ def test_an_exception_that_comes_once_is_found_though_the_case_is_right_by_itsel
 
     case = history("dispatched again", clip(PACKED))
     judge = Judge(bench(Once()), raising=False)
-    (found,) = judge.all([case])[0].findings
-    assert found.clause == "execution.repeatable"
-    assert "lost" in str(found.details)
+    (finding,) = judge.all([case])[0].findings
+    assert finding.clause == "execution.repeatable"
+    assert "lost" in str(finding.details)
 
 
 def test_kernels_of_a_program_that_stops_are_closed() -> None:
@@ -241,7 +244,7 @@ def test_kernels_of_a_program_that_stops_are_closed() -> None:
 
     device = Failing()
     Judge(bench(device), raising=False).all([history("beside others", clip(PACKED))])
-    kinds = [one[0] for one in device.asked]
+    kinds = [item[0] for item in device.asked]
     assert kinds.count("create") == kinds.count("close") > 1
 
 
@@ -249,15 +252,15 @@ def test_a_history_on_tensors_too_large_for_a_batch_is_judged_by_itself() -> Non
     large = clip(TensorDesc(DataType.FLOAT32, (1 << 17,)))
     small = clip(TensorDesc(DataType.FLOAT32, (1 << 4,)))
     values = Values.of(np.arange(16), DataType.FLOAT32)
-    made = [Case(one, values, "clip.formula", "execution.repeatable", "again") for one in (large, small)]
-    assert [program_of(bench(Reference()), one) is None for one in made] == [True, False]
+    made = [Case(described, values, "clip.formula", "execution.repeatable", "again") for described in (large, small)]
+    assert [program_of(bench(Reference()), case) is None for case in made] == [True, False]
 
 
 def test_a_program_makes_what_it_dispatches_and_closes_what_it_made() -> None:
     for case in cases():
-        found = program_of(bench(Reference()), case)
-        assert found is not None
-        made = [step.kernel for step in found[0].steps if isinstance(step, Create)]
-        closed = [step.kernel for step in found[0].steps if isinstance(step, Close)]
+        result = program_of(bench(Reference()), case)
+        assert result is not None
+        made = [step.kernel for step in result[0].steps if isinstance(step, Create)]
+        closed = [step.kernel for step in result[0].steps if isinstance(step, Close)]
         assert sorted(made) == sorted(closed) == list(range(len(made)))
-        assert {step.kernel for step in found[0].dispatches} <= set(made)
+        assert {step.kernel for step in result[0].dispatches} <= set(made)

@@ -22,7 +22,7 @@ def operand(
     *,
     mask: str = "",
     swizzle: str = "",
-    one: str = "",
+    text: str = "",
     modifier: int = 0,
     row: int | Tokens | None = None,
 ) -> Tokens:
@@ -32,7 +32,7 @@ def operand(
     elif swizzle:
         chosen = 1 << 2 | sum(X.index(letter) << 2 * place for place, letter in enumerate(swizzle)) << 4
     else:
-        chosen = 2 << 2 | X.index(one or "x") << 4
+        chosen = 2 << 2 | X.index(text or "x") << 4
     indices: Tokens = []
     dimensions, forms = 0, 0
     for index in (number, row):
@@ -96,13 +96,13 @@ def structured(number: int, stride: int = 4) -> Tokens:
 
 def loaded(register: int, view_number: int, mask: str = "x", at: Tokens | None = None) -> Tokens:
     """Lines that load an element of a structured view."""
-    where = at or operand(THREAD, one="x")
+    where = at or operand(THREAD, text="x")
     return one(167, to(register, mask), where, literal(0), operand(U, view_number, swizzle="xyzw"))
 
 
 def stored(view_number: int, source: Tokens, mask: str = "x", at: Tokens | None = None) -> Tokens:
     """Lines that store an element of a structured view."""
-    return one(168, operand(U, view_number, mask=mask), at or operand(THREAD, one="x"), literal(0), source)
+    return one(168, operand(U, view_number, mask=mask), at or operand(THREAD, text="x"), literal(0), source)
 
 
 def part(tokens: Tokens, *, version: int = 5 << 16 | 0x50) -> bytes:

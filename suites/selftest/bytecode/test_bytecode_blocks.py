@@ -161,7 +161,7 @@ def test_constants_are_rows_of_a_buffer_also_by_a_computed_index() -> None:
     fixed = operand(CB, 0, swizzle="zzzz", row=1)
     tokens = code(
         declared([structured(0), buffer]),
-        one(MOV, to(0), operand(THREAD, one="x")),
+        one(MOV, to(0), operand(THREAD, text="x")),
         one(ADD, to(1), row, fixed),
         stored(0, of(1)),
         RETURN,
@@ -175,10 +175,10 @@ def test_threads_know_their_numbers() -> None:
     out = np.zeros((8, 4), np.uint32)
     tokens = code(
         declared([structured(0, 16)], threads=(4, 1, 1)),
-        one(MOV, to(0, "x"), operand(THREAD, one="x")),
-        one(MOV, to(0, "y"), operand(GROUP, one="x")),
-        one(MOV, to(0, "z"), operand(THREAD_IN_GROUP, one="x")),
-        one(MOV, to(0, "w"), operand(FLAT, one="x")),
+        one(MOV, to(0, "x"), operand(THREAD, text="x")),
+        one(MOV, to(0, "y"), operand(GROUP, text="x")),
+        one(MOV, to(0, "z"), operand(THREAD_IN_GROUP, text="x")),
+        one(MOV, to(0, "w"), operand(FLAT, text="x")),
         stored(0, of(0, "xyzw"), "xyzw"),
         RETURN,
     )
@@ -233,11 +233,11 @@ def test_typed_views_convert(kind: int, dtype: type, form: int, values: list[flo
     big = one(55, to(1), of(1), literal(100), literal(1))
     tokens = code(
         declared(views),
-        one(163, to(0), operand(THREAD, one="x"), operand(U, 0, swizzle="xyzw")),
+        one(163, to(0), operand(THREAD, text="x"), operand(U, 0, swizzle="xyzw")),
         one(33, to(1), of(0), literal(100)),
         big,
         step,
-        one(164, operand(U, 1, mask="xyzw"), operand(THREAD, one="x"), of(0)),
+        one(164, operand(U, 1, mask="xyzw"), operand(THREAD, text="x"), of(0)),
         RETURN,
     )
     shader(tokens).dispatch((len(values), 1, 1), b"", [view(source, 0, form), view(out, 0, form)])
@@ -250,14 +250,14 @@ def test_a_group_shares_memory_across_a_barrier(raw: bool) -> None:
     out = np.zeros(8, np.uint32)
     memory = operand(G, 0, mask="x")
     shared = one(159, memory, words=[16]) if raw else one(160, memory, words=[4, 4])
-    mine, other = operand(THREAD_IN_GROUP, one="x"), of(1)
+    mine, other = operand(THREAD_IN_GROUP, text="x"), of(1)
     bytes_of = code(one(41, to(2), mine, literal(2)), one(41, to(3), other, literal(2)))
     write = one(166, memory, of(2), of(0)) if raw else one(168, memory, mine, literal(0), of(0))
     source = operand(G, 0, swizzle="xxxx")
     back = one(165, to(4), of(3), source) if raw else one(167, to(4), other, literal(0), source)
     tokens = code(
         declared([structured(0), shared], threads=(4, 1, 1)),
-        one(MOV, to(0), operand(THREAD, one="x")),
+        one(MOV, to(0), operand(THREAD, text="x")),
         one(87, to(1), mine, literal(1)),
         bytes_of,
         write,
@@ -278,9 +278,9 @@ X_REGISTER, ICB, INPUT = 3, 9, 1
 @pytest.mark.parametrize(
     "tokens, words",
     [
-        (one(MOV, to(0), operand(X_REGISTER, 0, one="x", row=0)), "indexable registers .x#."),
-        (one(MOV, to(0), operand(ICB, 0, one="x")), "an immediate constant buffer"),
-        (one(MOV, to(0), operand(INPUT, 0, one="x")), "input registers"),
+        (one(MOV, to(0), operand(X_REGISTER, 0, text="x", row=0)), "indexable registers .x#."),
+        (one(MOV, to(0), operand(ICB, 0, text="x")), "an immediate constant buffer"),
+        (one(MOV, to(0), operand(INPUT, 0, text="x")), "input registers"),
         (one(105, words=[0, 4, 4]), "instruction dcl_indexable_temp"),
         (one(173, operand(U, 0, mask="x"), literal(0), literal(1)), "instruction atomic_iadd"),
         (one(191, to(0, "xy"), of(0), of(0)), "instruction dadd"),
@@ -293,7 +293,7 @@ X_REGISTER, ICB, INPUT = 3, 9, 1
         (one(IF, of(0, modifier=1), head=NOT_ZERO), "a modifier of an operand"),
         (one(156, whole(U, 1), head=3 << 11, words=[0x4444]), "views of textures"),
         (one(156, whole(U, 1), head=1 << 11, words=[0x1111]), "components of type 1"),
-        (one(MOV, to(0), operand(0, of(1), one="x")), "an indexed register r#"),  # type: ignore[arg-type]
+        (one(MOV, to(0), operand(0, of(1), text="x")), "an indexed register r#"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_not_supported_is_named(tokens: Tokens, words: str) -> None:

@@ -120,8 +120,8 @@ def test_an_instruction_gives_what_is_worked_out_by_hand(
 ) -> None:
     assert NAMES[opcode] == name
     columns = [[bits(value) for value in column] for column in zip(*(case[0] for case in cases), strict=True)]
-    found = results(one(opcode, to(8), *(of(number) for number in range(len(columns)))), columns)
-    assert [f"{value:08x}" for value in found] == [f"{bits(case[1]):08x}" for case in cases]
+    numbers = results(one(opcode, to(8), *(of(number) for number in range(len(columns)))), columns)
+    assert [f"{value:08x}" for value in numbers] == [f"{bits(case[1]):08x}" for case in cases]
 
 
 @pytest.mark.parametrize("opcode, name, cases", TWO_RESULTS, ids=lambda value: str(value)[:12])

@@ -141,15 +141,15 @@ class Parts:
         from dmlcts.reports.certification.submission import Submission
 
         submission = Submission(self.sealed())
-        told = json.loads(self.members[archive.RESULTS])
-        given, level = submission.waivers, FeatureLevel(self.statement["feature_level"])
+        report = json.loads(self.members[archive.RESULTS])
+        waivers, level = submission.waivers, FeatureLevel(self.statement["feature_level"])
         results = build_results(
-            given.apply(submission.records),
+            waivers.apply(submission.records),
             owed_rows(self.verifier.reference.tables, level, self.statement["operators"]),
-            _run(told["device"], told["environment"], told["selection"], level),
+            _run(report["device"], report["environment"], report["selection"], level),
             self.verifier.reference.tables,
         )
-        self.members[archive.RESULTS] = written(results | given.told(results))
+        self.members[archive.RESULTS] = written(results | waivers.told(results))
         self.statement["verdict"] = results["verdict"]
 
 
@@ -190,12 +190,12 @@ def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Part
     assert not absent
     here = environment()
     results = build_results(records, rows, _run(device, here, selection, level), tables)
-    told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    report = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     members = {
         archive.RESULTS: written(results),
         archive.LOG: b"CONFORMANT\n",
         archive.ENVIRONMENT: written({"format": ENVIRONMENT_FORMAT, "environment": here, "device": device}),
-        archive.EVIDENCE: written({"format": EVIDENCE_FORMAT, **told, "absent": []}),
+        archive.EVIDENCE: written({"format": EVIDENCE_FORMAT, **report, "absent": []}),
         archive.OUTPUTS: outputs,
         RECORDS: written_records(records),
     }
@@ -224,7 +224,7 @@ def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Part
             ",".join(operators) or "all",
         ],
         "shards": [{"file": RECORDS, "index": 1, "count": 1, "records": len(records)}],
-        "evidence": told,
+        "evidence": report,
     }
     return Parts(members, statement, key, Verifier(reference, expected, (signing.raw(key),)))
 

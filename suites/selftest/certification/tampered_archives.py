@@ -18,9 +18,9 @@ Tampering = Callable[[Parts], bytes]
 ARCHIVES: dict[str, tuple[Tampering, str, str]] = {}
 
 
-def altered(check: str, said: str) -> Callable[[Tampering], Tampering]:
+def altered(check: str, text: str) -> Callable[[Tampering], Tampering]:
     def add(change: Tampering) -> Tampering:
-        ARCHIVES[change.__name__.replace("_", " ")] = (change, check, said)
+        ARCHIVES[change.__name__.replace("_", " ")] = (change, check, text)
         return change
 
     return add
@@ -146,13 +146,13 @@ def a_damaged_member(parts: Parts) -> bytes:
 
 def swapped(parts: Parts, **members: bytes | None) -> bytes:
     """The signed archive with members exchanged, ``None`` for removed."""
-    found = parts.sealed()
+    sealed = parts.sealed()
     for name, data in members.items():
         real = name.replace("__", ".")
-        found.pop(real, None)
+        sealed.pop(real, None)
         if data is not None:
-            found[real] = data
-    return archive.pack(found)
+            sealed[real] = data
+    return archive.pack(sealed)
 
 
 @altered("digests", "log.txt is not the file that the statement lists")

@@ -49,16 +49,16 @@ def reassembled(change: Callable[[list[tuple[bytes, bytes]], bytearray, bytes], 
 
 def _joined(local: list[tuple[bytes, bytes]], central: bytes, count: int) -> bytes:
     """Local parts with something behind each, the directory with their offsets mended, and an end."""
-    found, offset, directory = b"", 0, bytearray(central)
+    result, offset, directory = b"", 0, bytearray(central)
     place = 0
     for data, behind in local:
         directory[place + 42 : place + 46] = struct.pack("<L", offset)
         name, extra, comment = struct.unpack_from("<3H", directory, place + 28)
         place += 46 + name + extra + comment
-        found += data + behind
+        result += data + behind
         offset += len(data) + len(behind)
     end = struct.pack("<4s4H2LH", END, 0, 0, count, count, len(directory), offset, 0)
-    return found + bytes(directory) + end
+    return result + bytes(directory) + end
 
 
 def hidden_between(local: list[tuple[bytes, bytes]], central: bytearray, end: bytes) -> bytes:

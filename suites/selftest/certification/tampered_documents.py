@@ -38,9 +38,9 @@ EDITS: dict[str, tuple[Callable[[Parts], object], str, str]] = {}
 """Name to: the change, the check that must notice it, and what it must say."""
 
 
-def edit(check: str, said: str) -> Callable[[Callable[[Parts], object]], Callable[[Parts], object]]:
+def edit(check: str, text: str) -> Callable[[Callable[[Parts], object]], Callable[[Parts], object]]:
     def add(change: Callable[[Parts], object]) -> Callable[[Parts], object]:
-        EDITS[change.__name__.replace("_", " ")] = (change, check, said)
+        EDITS[change.__name__.replace("_", " ")] = (change, check, text)
         return change
 
     return add
@@ -72,9 +72,9 @@ def other_file(name: str) -> Callable[[Parts], object]:
     """Another suite than here, as it states itself: one file is another, or there is one more."""
 
     def change(parts: Parts) -> None:
-        told = parts.statement["suite"]
-        told["files"] = {**told["files"], name: "0" * 64}
-        told["digest"] = digest_of(told["files"])
+        report = parts.statement["suite"]
+        report["files"] = {**report["files"], name: "0" * 64}
+        report["digest"] = digest_of(report["files"])
 
     return change
 
@@ -99,13 +99,13 @@ EDITS |= {
     "a modified checkout": (
         lambda parts: (
             suite(modified=True)(parts),
-            parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
+            parts.edit(archive.RESULTS, lambda report: report["suite"].update(modified=True)),
         ),
         "unmodified",
         "the suite is modified",
     ),
     "a modified checkout in the results": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
+        lambda parts: parts.edit(archive.RESULTS, lambda text: text["suite"].update(modified=True)),
         "suite",
         "the results name another suite",
     ),
@@ -117,7 +117,7 @@ EDITS |= {
     "a suite that is not installed": (
         lambda parts: (
             suite(version="unknown")(parts),
-            parts.edit(archive.RESULTS, lambda told: told["suite"].update(version="unknown")),
+            parts.edit(archive.RESULTS, lambda message: message["suite"].update(version="unknown")),
         ),
         "suite",
         "judged by suite unknown",
@@ -352,8 +352,8 @@ def half_a_line(parts: Parts) -> None:
 
 @edit("form", 'the key "outcome" stands twice')
 def a_key_twice(parts: Parts) -> None:
-    once, twice = b'"outcome": "pass"', b'"outcome": "fail", "outcome": "pass"'
-    parts.members[RECORDS] = parts.members[RECORDS].replace(once, twice, 1)
+    data, twice = b'"outcome": "pass"', b'"outcome": "fail", "outcome": "pass"'
+    parts.members[RECORDS] = parts.members[RECORDS].replace(data, twice, 1)
 
 
 @edit("results", "clip.formula ELEMENT_WISE_CLIP FLOAT32: the results say outcome pass, not fail; failures 0, not 3")
@@ -549,8 +549,8 @@ def every_tally(**changed: Any) -> Callable[[Parts], object]:
     def change(parts: Parts) -> None:
         def edit_all(records: list[dict[str, Any]]) -> None:
             for record in records:
-                for told in record["tallies"]:
-                    told.update(changed)
+                for report in record["tallies"]:
+                    report.update(changed)
 
         parts.edit_records(edit_all)
         parts.rebuild()
@@ -722,10 +722,10 @@ EDITS |= {
 
 def nested(depth: int) -> Any:
     """A list in a list, so many levels deep."""
-    found: Any = []
+    results: Any = []
     for _ in range(depth):
-        found = [found]
-    return found
+        results = [results]
+    return results
 
 
 def raw_member(member: str, data: bytes) -> Callable[[Parts], object]:

@@ -38,19 +38,19 @@ def evidence_of_another_plan(parts: Parts) -> None:
 
 @edit("evidence", "the evidence is of another plan: cases is 3")
 def evidence_of_fewer_cases(parts: Parts) -> None:
-    parts.edit(archive.EVIDENCE, lambda told: told.update(cases=3))
+    parts.edit(archive.EVIDENCE, lambda report: report.update(cases=3))
 
 
 @edit("evidence", "ELEMENT_WISE_CLIP FLOAT32 lattice 0 has no output: refused")
 def an_absent_output(parts: Parts) -> None:
-    told = {"case": 0, "outcome": "refused", "said": ""}
-    parts.edit(archive.EVIDENCE, lambda evidence: evidence.update(absent=[told]))
+    report = {"case": 0, "outcome": "refused", "said": ""}
+    parts.edit(archive.EVIDENCE, lambda evidence: evidence.update(absent=[report]))
 
 
 @edit("evidence", "names absent cases twice, or some that are not planned")
 def an_absent_output_that_was_not_planned(parts: Parts) -> None:
-    told = {"case": 99999, "outcome": "refused", "said": ""}
-    parts.edit(archive.EVIDENCE, lambda evidence: evidence.update(absent=[told]))
+    report = {"case": 99999, "outcome": "refused", "said": ""}
+    parts.edit(archive.EVIDENCE, lambda evidence: evidence.update(absent=[report]))
 
 
 @edit("statement", "has the unknown key sponsor")

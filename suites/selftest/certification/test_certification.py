@@ -84,18 +84,18 @@ def test_the_sweep_is_owed_from_the_level_that_lists_round() -> None:
 )
 def test_a_draft_never_passes(statuses: tuple[Status, ...], draft: bool, standing: Standing) -> None:
     lines = tuple(Line("check", status, "said") for status in statuses)
-    found = Verification(lines, draft, {})
-    assert found.standing is standing
-    assert found.exit_code == {"PASS": 0, "FAIL": 1, "DRAFT": 4, "INCOMPLETE": 4}[standing]
-    assert found.markdown("s.zip").startswith(f"# Submission s.zip: {standing}")
+    verification = Verification(lines, draft, {})
+    assert verification.standing is standing
+    assert verification.exit_code == {"PASS": 0, "FAIL": 1, "DRAFT": 4, "INCOMPLETE": 4}[standing]
+    assert verification.markdown("s.zip").startswith(f"# Submission s.zip: {standing}")
 
 
 # The command.
 
 
 def test_the_words_of_a_command_are_understood() -> None:
-    said = certify_words(COMMAND)
-    assert said == {
+    text = certify_words(COMMAND)
+    assert text == {
         "product": "Driver 1.2",
         "vendor": "ACME",
         "backend": "cpu",
@@ -167,9 +167,9 @@ def test_the_plan_of_a_known_level_is_known_and_a_plan_of_some_is_a_part_of_it()
     for chosen, part in some.items():
         assert {item.case.operator.name for item in part} == set(chosen)
         assert [item for item in planned if item.case.operator.name in chosen] == part
-    owed = {(row[1], row[2]) for row in owed_rows(TABLES, FeatureLevel("5.0"))}
+    required = {(row[1], row[2]) for row in owed_rows(TABLES, FeatureLevel("5.0"))}
     listed = {(name, item.name) for name, table in TABLES.operators.items() for item in table.data_types}
-    assert subjects == owed & listed - {("ELEMENT_WISE_THRESHOLD", "INT64"), ("ELEMENT_WISE_THRESHOLD", "UINT64")}
+    assert subjects == required & listed - {("ELEMENT_WISE_THRESHOLD", "INT64"), ("ELEMENT_WISE_THRESHOLD", "UINT64")}
     samples = [item.case for item in planned if "sample" in item.identity]
     assert {case.placement.in_place for case in samples} == {True, False}
     assert any(0 in case.operator.input.element_strides for case in samples), "broadcast"
@@ -187,8 +187,8 @@ def test_right_outputs_pass_and_one_wrong_bit_does_not() -> None:
     assert evidence.judge(planned, outputs, frozenset(), TABLES) == []
     flipped = bytearray(outputs)
     flipped[3] ^= 0x40
-    found = evidence.judge(planned, bytes(flipped), frozenset(), TABLES)
-    assert [(wrong.planned, wrong.elements) for wrong in found] == [(planned[0], 1)]
+    wrongs = evidence.judge(planned, bytes(flipped), frozenset(), TABLES)
+    assert [(wrong.planned, wrong.elements) for wrong in wrongs] == [(planned[0], 1)]
     assert evidence.judge(planned, bytes(flipped), frozenset({0}), TABLES) == []
 
 
@@ -272,8 +272,8 @@ def few_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     arguments = pytest_run.pytest_arguments
 
-    def fewer(*given: Any, **more: Any) -> list[str]:
-        kept = [word for word in arguments(*given, **more) if not word.endswith(".py")]
+    def fewer(*value: Any, **more: Any) -> list[str]:
+        kept = [word for word in arguments(*value, **more) if not word.endswith(".py")]
         return [*kept, str(pytest_run.CONFORMANCE / "values" / "test_clamping.py")]
 
     monkeypatch.setattr(pytest_run, "pytest_arguments", fewer)
@@ -324,14 +324,14 @@ GIVEN = {
 @pytest.mark.size("thorough")
 def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
     """The whole way from a run to a verified archive, in this process."""
-    said: list[str] = []
-    made = submit.certify(submit.Order.of(GIVEN, WORDS), said.append)
+    texts: list[str] = []
+    made = submit.certify(submit.Order.of(GIVEN, WORDS), texts.append)
     assert made.value == "INCOMPLETE"  # most of the suite did not run
     members = archive.read(tmp_path / "s.zip")
     assert b"passed" in members[archive.LOG]
-    found = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
-    assert found.standing is Standing.DRAFT, "\n".join(found.text())
-    assert any("DRAFT" in line for line in said)
+    verification = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
+    assert verification.standing is Standing.DRAFT, "\n".join(verification.text())
+    assert any("DRAFT" in line for line in texts)
     strict = replace(identity.Reference.here(TABLES), digest="0" * 64)
     assert reverifying.verify(tmp_path / "s.zip", strict).standing is Standing.FAIL
 
@@ -382,14 +382,14 @@ def test_a_draft_ends_with_the_code_that_it_prints(
         ran = run_now(order)
         return replace(ran, results={**ran.results, "verdict": verdict})
 
-    def accepted(*given: Any, **more: Any) -> Verification:
-        return replace(verifying(*given, **more), lines=(Line("all", Status.OPEN, "said"),))
+    def accepted(*value: Any, **more: Any) -> Verification:
+        return replace(verifying(*value, **more), lines=(Line("all", Status.OPEN, "said"),))
 
     monkeypatch.setattr(submit, "_run_now", ended)
     monkeypatch.setattr(submit.verify, "verify_members", accepted)
-    said: list[str] = []
-    assert submit.certify(submit.Order.of(GIVEN, WORDS), said.append).value == made
-    (last,) = [line for line in said if "exit code" in line]
+    texts: list[str] = []
+    assert submit.certify(submit.Order.of(GIVEN, WORDS), texts.append).value == made
+    (last,) = [line for line in texts if "exit code" in line]
     assert last.startswith("DRAFT: ")
     assert last.endswith(f"(exit code {code})")
 
@@ -407,11 +407,11 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, d
     if not draft:
         monkeypatch.setattr(submit, "draft_reasons", lambda **_: [])
     monkeypatch.setattr(submit, "_run_now", conformant)
-    said: list[str] = []
+    texts: list[str] = []
     words = ["mine.py:Backend" if word == "cpu" else word for word in WORDS]
     order = submit.Order.of({**GIVEN, "backend": "mine.py:Backend"}, words)
-    made = submit.certify(replace(order, draft=draft), said.append)
-    return made.value, said
+    made = submit.certify(replace(order, draft=draft), texts.append)
+    return made.value, texts
 
 
 @pytest.mark.usefixtures("few_tests")
@@ -421,8 +421,8 @@ def test_wrong_evidence_is_told_in_full_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draft: bool
 ) -> None:
     """A fault that the run does not find: it is a failure like any other."""
-    made, said = certified(tmp_path, monkeypatch, PLANTED, draft=draft)
-    text = "\n".join(said)
+    made, texts = certified(tmp_path, monkeypatch, PLANTED, draft=draft)
+    text = "\n".join(texts)
     assert made == "NOT_CONFORMANT", text
     assert "Min          1.0004883 (0x3f801000)" in text
     assert "clause       clip." in text, text
@@ -437,9 +437,9 @@ def test_wrong_evidence_is_told_in_full_before_anything_is_written(
 @pytest.mark.size("thorough")
 def test_right_evidence_goes_into_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
-    made, said = certified(tmp_path, monkeypatch, "False", draft=True)
-    assert "the evidence is wrong" not in "\n".join(said)
-    assert (made, (tmp_path / "s.zip").exists()) == ("INCOMPLETE", True), said
+    made, texts = certified(tmp_path, monkeypatch, "False", draft=True)
+    assert "the evidence is wrong" not in "\n".join(texts)
+    assert (made, (tmp_path / "s.zip").exists()) == ("INCOMPLETE", True), texts
 
 
 @pytest.mark.parametrize("output", [".", "missing/s.zip"])
@@ -469,9 +469,9 @@ def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     submit.certify(order, lambda _: None)
     members = archive.read(tmp_path / "s.zip")
     assert {archive.records_name(1, 2), archive.records_name(2, 2)} <= set(members)
-    found = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
-    assert found.standing is Standing.DRAFT, "\n".join(found.text())
-    assert [line.said for line in found.lines if line.check == "shards"] == ["2 of 2 parts"]
+    verification = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
+    assert verification.standing is Standing.DRAFT, "\n".join(verification.text())
+    assert [line.said for line in verification.lines if line.check == "shards"] == ["2 of 2 parts"]
     with pytest.raises(UsageError, match="missing"):
         submit.certify(submit.Order.of({**GIVEN, "parts": ("part1",)}, words), lambda _: None)
     other = {**GIVEN, "parts": ("part1", "part2"), "seed": "5"}
@@ -493,13 +493,13 @@ def test_altered_records_are_not_certified_and_leave_nothing(tmp_path: Path) -> 
     altered = json.loads(lines[number])
     altered["item"]["tallies"][0]["cases"] += 1000
     journal.write_text("".join([*lines[:number], json.dumps(altered) + "\n", *lines[number + 1 :]]), encoding="utf-8")
-    said: list[str] = []
+    texts: list[str] = []
     with pytest.raises(submit.NotVerifiable, match="nothing was written: the submission would not verify"):
-        submit.certify(order, said.append)
-    assert any(line.startswith("FAIL  results") for line in said)
+        submit.certify(order, texts.append)
+    assert any(line.startswith("FAIL  results") for line in texts)
     assert not (tmp_path / "s.zip").exists()
     journal.write_text("".join(lines), encoding="utf-8")
-    submit.certify(order, said.append)
+    submit.certify(order, texts.append)
     assert (tmp_path / "s.zip").exists()
 
 

@@ -51,11 +51,11 @@ def swept(wrong: int = 0) -> dict[str, Any]:
     return parse_document(made, "sweep-1", "sweep.json")
 
 
-def context(record: dict[str, Any] | None, *, draft: bool = False, given: Waivers | None = None) -> Any:
+def context(record: dict[str, Any] | None, *, draft: bool = False, value: Waivers | None = None) -> Any:
     whole = record or swept()
     statement = {name: whole[name] for name in ("backend", "device", "feature_level", "seed")}
     submission = SimpleNamespace(
-        sweep=record, results={"suite": whole["suite"]}, waivers=given or Waivers(), members={}
+        sweep=record, results={"suite": whole["suite"]}, waivers=value or Waivers(), members={}
     )
     return SimpleNamespace(
         submission=submission,
@@ -86,12 +86,12 @@ def test_a_run_and_a_sweep_name_the_same_device(backend: str, tmp_path: Path) ->
         isolation="process",
     )
     execute(settings, quiet=True)
-    told = load_results(tmp_path)
-    crew = Processes(Orders(backend, (), str(tmp_path), "5.0"))
+    report = load_results(tmp_path)
+    processes = Processes(Orders(backend, (), str(tmp_path), "5.0"))
     try:
-        assert crew.describe().device == told["device"]
+        assert processes.describe().device == report["device"]
     finally:
-        crew.close()
+        processes.close()
 
 
 def test_a_missing_sweep_is_a_fault_but_of_a_draft() -> None:
@@ -115,18 +115,18 @@ def test_a_level_without_round_owes_none() -> None:
 def test_a_failing_sweep_is_told_and_a_waiver_holds_for_it() -> None:
     failing = swept(wrong=3)
     assert failing["verdict"] == "NOT_CONFORMANT"
-    said = "the sweep of FLOAT32 ROUND is NOT_CONFORMANT"
-    assert list(check_sweep(context(failing))) == [(Status.FAIL, said)]
-    assert list(check_sweep(context(failing, draft=True))) == [(Status.OPEN, said)]
+    text = "the sweep of FLOAT32 ROUND is NOT_CONFORMANT"
+    assert list(check_sweep(context(failing))) == [(Status.FAIL, text)]
+    assert list(check_sweep(context(failing, draft=True))) == [(Status.OPEN, text)]
     modes = ("round.nearest-even", "round.toward-zero", "round.toward-infinity")
-    one = waivers(clause=modes[0], operator="ROUND", data_type="FLOAT32")
-    assert waived_verdict(failing, one) is Verdict.NOT_CONFORMANT  # a waiver is of one clause
+    item = waivers(clause=modes[0], operator="ROUND", data_type="FLOAT32")
+    assert waived_verdict(failing, item) is Verdict.NOT_CONFORMANT  # a waiver is of one clause
     entries = [
         entry for clause in modes for entry in waivers(clause=clause, operator="ROUND", data_type="FLOAT32").entries
     ]
-    given = replace(one, entries=tuple(entries))
-    assert waived_verdict(failing, given) is Verdict.CONFORMANT
-    assert [status for status, _ in check_sweep(context(failing, given=given))] == [Status.PASS]
+    value = replace(item, entries=tuple(entries))
+    assert waived_verdict(failing, value) is Verdict.CONFORMANT
+    assert [status for status, _ in check_sweep(context(failing, value=value))] == [Status.PASS]
 
 
 def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
@@ -134,7 +134,7 @@ def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any
 
 
 @pytest.mark.parametrize(
-    "change, said",
+    "change, message",
     [
         (lambda record: record.update(backend="other"), "its backend differs"),
         (lambda record: record["device"].update(driver="other"), "its device differs"),
@@ -158,7 +158,7 @@ def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any
         (lambda record: record.update(verdict="INCOMPLETE"), "calls itself INCOMPLETE, its rows amount to CONFORMANT"),
     ],
 )
-def test_a_sweep_that_was_altered_is_refused(change: Callable[[dict[str, Any]], object], said: str) -> None:
+def test_a_sweep_that_was_altered_is_refused(change: Callable[[dict[str, Any]], object], message: str) -> None:
     record = swept()
     asked = context(copy.deepcopy(record))
     asked.statement = copy.deepcopy(asked.statement)
@@ -166,4 +166,4 @@ def test_a_sweep_that_was_altered_is_refused(change: Callable[[dict[str, Any]], 
     change(asked.submission.sweep)
     lines = list(check_sweep(asked))
     assert {status for status, _ in lines} == {Status.FAIL}
-    assert any(said in text for _, text in lines), lines
+    assert any(message in text for _, text in lines), lines

@@ -45,18 +45,18 @@ def parts(genuine: Parts) -> Parts:
 
 
 def faults(parts: Parts) -> list[tuple[str, str]]:
-    found = parts.verifier.verify(parts.packed())
-    return [(line.check, line.said) for line in found.lines if line.status is Status.FAIL]
+    verification = parts.verifier.verify(parts.packed())
+    return [(line.check, line.said) for line in verification.lines if line.status is Status.FAIL]
 
 
 @pytest.mark.size("thorough")
 def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) -> None:
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
-    said = next(line.said for line in found.lines if line.check == "operators")
-    assert said.endswith("IF, LOGICAL_EQUALS, MAX")
-    assert said.startswith("3 operators of ")
-    assert found.about["operators"] == ", ".join(CHOSEN)
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
+    text = next(line.said for line in verification.lines if line.check == "operators")
+    assert text.endswith("IF, LOGICAL_EQUALS, MAX")
+    assert text.startswith("3 operators of ")
+    assert verification.about["operators"] == ", ".join(CHOSEN)
     collecting = replace(parts.verifier, expected=None)  # the tests that had to run, collected from the statement
     assert collecting.verify(parts.packed()).standing is Standing.PASS
 
@@ -65,17 +65,17 @@ def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) 
 def test_a_certification_of_all_operators_passes() -> None:
     """At a level that owes no sweep; its statement names each of them."""
     made = build((), FeatureLevel("1.0"))
-    found = made.verifier.verify(made.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
+    verification = made.verifier.verify(made.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
     assert made.statement["operators"] == list(obliged_operators(TABLES, FeatureLevel("1.0")))
-    said = next(line.said for line in found.lines if line.check == "operators")
-    assert said == f"{len(made.statement['operators'])} operators, all that level 1.0 obliges"
+    text = next(line.said for line in verification.lines if line.check == "operators")
+    assert text == f"{len(made.statement['operators'])} operators, all that level 1.0 obliges"
 
 
 def test_no_sweep_is_owed_where_round_is_not_certified(parts: Parts) -> None:
-    found = parts.verifier.verify(parts.packed())
-    said = [line.said for line in found.lines if line.check == "sweep"]
-    assert said == ["none is owed: FLOAT32 ROUND is not certified"]
+    verification = parts.verifier.verify(parts.packed())
+    texts = [line.said for line in verification.lines if line.check == "sweep"]
+    assert texts == ["none is owed: FLOAT32 ROUND is not certified"]
 
 
 def test_an_operator_that_the_statement_names_and_the_run_lacks_is_refused(parts: Parts) -> None:
@@ -84,9 +84,9 @@ def test_an_operator_that_the_statement_names_and_the_run_lacks_is_refused(parts
     parts.statement["command"][-1] += ",min"
     assert ("operators", "the statement names ELEMENT_WISE_MIN, which was not selected in the run") in faults(parts)
     parts.edit(archive.RESULTS, lambda results: results["selection"]["operators"].append("ELEMENT_WISE_MIN"))
-    found = faults(parts)
-    assert ("operators", "the statement names ELEMENT_WISE_MIN, of which the results have no row") in found
-    assert {"results", "evidence"} <= {check for check, _ in found}
+    result = faults(parts)
+    assert ("operators", "the statement names ELEMENT_WISE_MIN, of which the results have no row") in result
+    assert {"results", "evidence"} <= {check for check, _ in result}
 
 
 @pytest.mark.size("thorough")
@@ -94,14 +94,14 @@ def test_a_claim_of_all_operators_on_a_run_of_three_is_refused(parts: Parts) -> 
     results = json.loads(parts.members[archive.RESULTS])
     parts.statement["operators"] = list(obliged_operators(TABLES, LEVEL))
     parts.statement["command"][-1] = "all"
-    assert any("was not selected" in said for _, said in operator_faults(parts.statement, results, TABLES))
+    assert any("was not selected" in text for _, text in operator_faults(parts.statement, results, TABLES))
     del parts.statement["operators"]  # as a statement of an earlier version, which certifies all
-    assert any("was not selected" in said for _, said in operator_faults(parts.statement, results, TABLES))
+    assert any("was not selected" in text for _, text in operator_faults(parts.statement, results, TABLES))
     parts.edit(archive.RESULTS, lambda results: results.update(selection={}))
     replaced = Parts(parts.members, parts.statement, parts.key, replace(parts.verifier, expected=None))
-    found = dict(faults(replaced))
-    assert "of which the results have no row" in found["operators"]
-    assert "has no record" in found["records"] or "more records are missing" in found["records"]
+    result = dict(faults(replaced))
+    assert "of which the results have no row" in result["operators"]
+    assert "has no record" in result["records"] or "more records are missing" in result["records"]
 
 
 def test_fewer_rows_than_the_operators_owe_are_refused(parts: Parts) -> None:
@@ -119,8 +119,8 @@ def test_fewer_rows_than_the_operators_owe_are_refused(parts: Parts) -> None:
     assert alone["operators"] == "the statement names ELEMENT_WISE_MAX, of which the results have no row"
     assert "results" in alone
     parts.edit_records(tallies_without_max)
-    told = [said for check, said in faults(parts) if check == "results"]
-    assert any("ELEMENT_WISE_MAX" in said and "was not run" in said for said in told)
+    texts = [text for check, text in faults(parts) if check == "results"]
+    assert any("ELEMENT_WISE_MAX" in text and "was not run" in text for text in texts)
 
 
 def test_one_row_less_is_refused(parts: Parts) -> None:
@@ -130,7 +130,7 @@ def test_one_row_less_is_refused(parts: Parts) -> None:
         if row["operator"] == "ELEMENT_WISE_IF" and row["obligation"] == "required"
     )
     parts.edit(archive.RESULTS, lambda results: results["clauses"].remove(row))
-    assert any(f"the results lack the row {row['id']} ELEMENT_WISE_IF" in said for _, said in faults(parts))
+    assert any(f"the results lack the row {row['id']} ELEMENT_WISE_IF" in text for _, text in faults(parts))
 
 
 # The evidence of several inputs.
@@ -142,13 +142,13 @@ def _gathered(parts: Parts, change: Callable[[Case], Case]) -> Parts:
     settings = Settings.read(options=[f"feature_level={LEVEL}"])
     bench = settings.open()
     try:
-        found = parts.copy()
+        result = parts.copy()
         outputs, absent = evidence.gather(bench, [replace(item, case=change(item.case)) for item in planned])
         assert not absent
-        found.members[archive.OUTPUTS] = outputs
+        result.members[archive.OUTPUTS] = outputs
     finally:
         bench.close()
-    return found
+    return result
 
 
 def _with(case: Case, name: str, values: Values) -> Case:
@@ -183,13 +183,15 @@ def _other_condition(case: Case) -> Case:
 def test_outputs_of_other_operands_are_refused(change: Callable[[Case], Case], wrong: set[str], parts: Parts) -> None:
     made = _gathered(parts, change)
     planned = evidence.plan(TABLES, LEVEL, 0, "", CHOSEN)
-    found = evidence.judge(planned, made.members[archive.OUTPUTS], frozenset(), TABLES)
-    named = {one.planned.case.operator.name.removeprefix("ELEMENT_WISE_") for one in found}
+    wrongs = evidence.judge(planned, made.members[archive.OUTPUTS], frozenset(), TABLES)
+    named = {item.planned.case.operator.name.removeprefix("ELEMENT_WISE_") for item in wrongs}
     assert named == wrong
     for operator in wrong:
-        kinds = {one.planned.identity.split()[-2] for one in found if one.planned.case.operator.name.endswith(operator)}
+        kinds = {
+            item.planned.identity.split()[-2] for item in wrongs if item.planned.case.operator.name.endswith(operator)
+        }
         assert kinds == {"lattice", "sample"}, "both parts of the evidence notice it"
-    assert any(check == "evidence" and "wrong output in ELEMENT_WISE_" in said for check, said in faults(made))
+    assert any(check == "evidence" and "wrong output in ELEMENT_WISE_" in text for check, text in faults(made))
 
 
 def test_outputs_of_the_planned_operands_pass(parts: Parts) -> None:
@@ -203,7 +205,7 @@ def test_one_flipped_bit_of_an_output_is_refused(place: float, parts: Parts) -> 
     outputs = bytearray(parts.members[archive.OUTPUTS])
     outputs[int(place * (len(outputs) - 1)) // 4 * 4] ^= 0x41
     parts.members[archive.OUTPUTS] = bytes(outputs)
-    assert any(check == "evidence" and "(1 elements)" not in said for check, said in faults(parts))
+    assert any(check == "evidence" and "(1 elements)" not in text for check, text in faults(parts))
 
 
 def test_the_plan_s_digest_tells_the_second_input() -> None:
@@ -216,7 +218,7 @@ def test_the_plan_s_digest_tells_the_second_input() -> None:
 
 
 @pytest.mark.parametrize(
-    "given, wanted",
+    "text, wanted",
     [
         ("all", ()),
         ("ALL", ()),
@@ -224,18 +226,18 @@ def test_the_plan_s_digest_tells_the_second_input() -> None:
         ("clip,CLIP", ("ELEMENT_WISE_CLIP",)),
     ],
 )
-def test_operators_are_named_as_everywhere(given: str, wanted: tuple[str, ...]) -> None:
-    assert wanted_operators(given, TABLES) == wanted
+def test_operators_are_named_as_everywhere(text: str, wanted: tuple[str, ...]) -> None:
+    assert wanted_operators(text, TABLES) == wanted
 
 
 def test_a_group_is_all_of_its_operators() -> None:
     assert "ELEMENT_WISE_LOGICAL_EQUALS" in wanted_operators("comparisons", TABLES)
 
 
-@pytest.mark.parametrize("given", ["", ",", "all,clip", "frob"])
-def test_what_names_no_operators_is_refused(given: str) -> None:
+@pytest.mark.parametrize("text", ["", ",", "all,clip", "frob"])
+def test_what_names_no_operators_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
-        wanted_operators(given, TABLES)
+        wanted_operators(text, TABLES)
 
 
 def test_what_the_level_does_not_oblige_cannot_be_certified(dmlcts: Callable[..., Ran]) -> None:
@@ -243,7 +245,7 @@ def test_what_the_level_does_not_oblige_cannot_be_certified(dmlcts: Callable[...
     with pytest.raises(UsageError, match=r"feature level 1\.0 obliges nothing of ELEMENT_WISE_BIT_AND"):
         named_operators(("ELEMENT_WISE_BIT_AND",), TABLES, FeatureLevel("1.0"))
     assert named_operators(("ELEMENT_WISE_BIT_AND",), TABLES, FeatureLevel("6.4")) == ("ELEMENT_WISE_BIT_AND",)
-    told = dmlcts(
+    ran = dmlcts(
         "certify",
         "--backend",
         "cpu",
@@ -259,5 +261,5 @@ def test_what_the_level_does_not_oblige_cannot_be_certified(dmlcts: Callable[...
         "-o",
         "s.zip",
     )
-    assert told.code == 2
-    assert "obliges nothing of ELEMENT_WISE_BIT_AND" in told.err
+    assert ran.code == 2
+    assert "obliges nothing of ELEMENT_WISE_BIT_AND" in ran.err

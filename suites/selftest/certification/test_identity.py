@@ -30,7 +30,7 @@ def parts() -> Parts:
 
 
 @pytest.mark.parametrize(
-    "changed, said",
+    "changed, texts",
     [
         ({}, ()),
         ({"tagged": False}, ()),
@@ -44,20 +44,20 @@ def parts() -> Parts:
         ({"modified": True, "changed": list("abcde")}, ("the suite is modified: a, b, c and 2 more files",)),
     ],
 )
-def test_what_keeps_a_suite_from_certifying(changed: dict[str, Any], said: tuple[str, ...]) -> None:
-    assert identity.modifications(CLEAN | changed) == said
+def test_what_keeps_a_suite_from_certifying(changed: dict[str, Any], texts: tuple[str, ...]) -> None:
+    assert identity.modifications(CLEAN | changed) == texts
 
 
 @pytest.mark.parametrize(
-    "changed, said",
+    "changed, text",
     [
         ({}, "commit 0123456789ab, tag v0.1.0"),
         ({"tagged": False}, "commit 0123456789ab, no tag"),
         ({"commit": None}, "not from a checkout"),
     ],
 )
-def test_a_commit_and_its_tag_are_told(changed: dict[str, Any], said: str) -> None:
-    assert identity.origin(CLEAN | changed) == said
+def test_a_commit_and_its_tag_are_told(changed: dict[str, Any], text: str) -> None:
+    assert identity.origin(CLEAN | changed) == text
 
 
 @pytest.mark.parametrize("change", [{"tagged": False}, {}])
@@ -65,15 +65,15 @@ def test_a_submission_of_an_untagged_commit_passes(change: dict[str, Any], parts
     mine = parts.copy()
     mine.statement["suite"].update(change)
     untagged = replace(mine.verifier, reference=replace(mine.verifier.reference, tagged=False, commit="f" * 40))
-    found = untagged.verify(mine.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
+    verification = untagged.verify(mine.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
 
 
 def test_a_verifier_whose_suite_is_modified_accepts_nothing(parts: Parts) -> None:
     changed = replace(parts.verifier.reference, modified=True, changed=("suites/plugin.py",))
-    found = replace(parts.verifier, reference=changed).verify(parts.packed())
-    assert found.standing is Standing.INCOMPLETE
-    (line,) = [line for line in found.lines if line.status is Status.OPEN]
+    verification = replace(parts.verifier, reference=changed).verify(parts.packed())
+    assert verification.standing is Standing.INCOMPLETE
+    (line,) = [line for line in verification.lines if line.status is Status.OPEN]
     assert line.check == "unmodified"
     assert line.said == "this dmlcts cannot accept anything: the suite is modified: suites/plugin.py"
 
@@ -82,9 +82,9 @@ def test_a_verifier_whose_suite_is_modified_accepts_nothing(parts: Parts) -> Non
 
 
 def git(folder: Path, *words: str) -> None:
-    given = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.autocrlf=false"]
+    texts = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.autocrlf=false"]
     program = shutil.which("git") or "git"
-    subprocess.run([program, *given, *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run([program, *texts, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

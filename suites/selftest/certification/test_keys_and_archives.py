@@ -59,18 +59,18 @@ def test_no_key_is_ever_overwritten(keys: tuple[Path, Path], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "content, said",
+    "content, text",
     [
         (b"", "holds no private key"),
         (b"-----BEGIN PRIVATE KEY-----\n", "holds no private key"),
         (None, "cannot be read"),
     ],
 )
-def test_what_is_no_key_is_refused_in_one_line(tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_what_is_no_key_is_refused_in_one_line(tmp_path: Path, content: bytes | None, text: str) -> None:
     path = tmp_path / "x.key"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(KeyProblem, match=said):
+    with pytest.raises(KeyProblem, match=text):
         signing.load_private(path)
     with pytest.raises(KeyProblem):
         signing.load_public(path)

@@ -89,20 +89,20 @@ def parts(genuine: Parts, _judged_once: None) -> Parts:
     return genuine.copy()
 
 
-def refused(found: Verification, check: str, said: str) -> None:
-    faults = [line for line in found.lines if line.status is Status.FAIL]
-    assert found.standing is Standing.FAIL, "\n".join(found.text())
-    assert found.exit_code == 1
-    assert re.fullmatch(check, faults[0].check), "\n".join(found.text())
-    told = [fault.said for fault in faults if re.fullmatch(check, fault.check)]
-    assert any(re.search(said, one) for one in told), "\n".join(found.text())
+def refused(verification: Verification, check: str, text: str) -> None:
+    faults = [line for line in verification.lines if line.status is Status.FAIL]
+    assert verification.standing is Standing.FAIL, "\n".join(verification.text())
+    assert verification.exit_code == 1
+    assert re.fullmatch(check, faults[0].check), "\n".join(verification.text())
+    texts = [fault.said for fault in faults if re.fullmatch(check, fault.check)]
+    assert any(re.search(text, item) for item in texts), "\n".join(verification.text())
 
 
 def test_the_untampered_submission_passes(parts: Parts) -> None:
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
-    assert found.exit_code == 0
-    assert {line.status for line in found.lines} == {Status.PASS}
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
+    assert verification.exit_code == 0
+    assert {line.status for line in verification.lines} == {Status.PASS}
     assert parts.packed() == parts.packed()
     by_hand = rezipped(parts.packed(), lambda made, members: None)
     assert parts.verifier.verify(by_hand).standing is Standing.PASS
@@ -111,7 +111,7 @@ def test_the_untampered_submission_passes(parts: Parts) -> None:
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", EDITS)
 def test_a_submission_tampered_with_and_signed_again_is_refused(name: str, parts: Parts) -> None:
-    change, check, said = EDITS[name]
+    change, check, text = EDITS[name]
     change(parts)
     if name == "a file listed and left out":
         sealed = parts.sealed()
@@ -119,20 +119,20 @@ def test_a_submission_tampered_with_and_signed_again_is_refused(name: str, parts
         packed = archive.pack(sealed)
     else:
         packed = parts.packed()
-    refused(parts.verifier.verify(packed), check, said)
+    refused(parts.verifier.verify(packed), check, text)
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_an_archive_tampered_with_after_it_was_signed_is_refused(name: str, parts: Parts) -> None:
-    tamper, check, said = ARCHIVES[name]
-    refused(parts.verifier.verify(tamper(parts)), check, said)
+    tamper, check, text = ARCHIVES[name]
+    refused(parts.verifier.verify(tamper(parts)), check, text)
 
 
 @pytest.mark.parametrize("count", [2, 16])
 def test_a_genuine_submission_in_shards_passes(count: int, parts: Parts) -> None:
     sharded(parts, count)
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
 
 
 def rows_of(parts: Parts) -> int:
@@ -141,13 +141,13 @@ def rows_of(parts: Parts) -> int:
 
 def test_a_genuine_waiver_passes_and_is_told(parts: Parts) -> None:
     waived(parts)
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
-    assert any("1 waiver for 1 row" in line.said for line in found.lines)
-    assert "1 waiver for 1 row" in found.markdown("s.zip")
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
+    assert any("1 waiver for 1 row" in line.said for line in verification.lines)
+    assert "1 waiver for 1 row" in verification.markdown("s.zip")
     words = f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
-    assert list(found.text())[-1].startswith(f"{words}: Driver 1.2 is what it says")
-    assert found.markdown("s.zip").startswith(f"# Submission s.zip: {words}")
+    assert list(verification.text())[-1].startswith(f"{words}: Driver 1.2 is what it says")
+    assert verification.markdown("s.zip").startswith(f"# Submission s.zip: {words}")
 
 
 def answered(parts: Parts, challenge: str = CHALLENGE) -> None:
@@ -160,10 +160,10 @@ def answered(parts: Parts, challenge: str = CHALLENGE) -> None:
     finally:
         bench.close()
     assert not absent
-    told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    report = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     challenged(parts, challenge)
-    parts.statement["evidence"] = told
-    parts.edit(archive.EVIDENCE, lambda document: document.update(told))
+    parts.statement["evidence"] = report
+    parts.edit(archive.EVIDENCE, lambda document: document.update(report))
     parts.members[archive.OUTPUTS] = outputs
 
 
@@ -171,12 +171,12 @@ def test_a_challenge_is_answered_or_not(parts: Parts) -> None:
     plain = parts.copy()
     answered(parts)
     asked = replace(parts.verifier, challenge=CHALLENGE)
-    found = asked.verify(parts.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
-    assert any("drawn from the challenge that was handed out" in line.said for line in found.lines)
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.PASS
-    assert any("who handed it out is not known here" in line.said for line in found.lines)
+    verification = asked.verify(parts.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
+    assert any("drawn from the challenge that was handed out" in line.said for line in verification.lines)
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.PASS
+    assert any("who handed it out is not known here" in line.said for line in verification.lines)
     other = replace(parts.verifier, challenge="f" * 32)
     refused(other.verify(parts.packed()), "challenge", f"drawn from challenge {CHALLENGE}, not from the one")
     refused(asked.verify(plain.packed()), "challenge", "drawn from no challenge")
@@ -185,7 +185,7 @@ def test_a_challenge_is_answered_or_not(parts: Parts) -> None:
 
 def test_another_challenge_is_another_sample(parts: Parts) -> None:
     tables = parts.verifier.reference.tables
-    plans = [evidence.digest(evidence.plan(tables, LEVEL, 0, one)) for one in ("", CHALLENGE, "f" * 32)]
+    plans = [evidence.digest(evidence.plan(tables, LEVEL, 0, text)) for text in ("", CHALLENGE, "f" * 32)]
     assert len(set(plans)) == 3
     assert evidence.new_challenge() != evidence.new_challenge()
     assert evidence.read_challenge(evidence.new_challenge())
@@ -200,10 +200,10 @@ def test_wrong_outputs_are_excused_only_where_the_run_found_them(parts: Parts) -
     first = evidence.plan(parts.verifier.reference.tables, LEVEL, 0, "", FEW)[0].case
     assert (first.clause, first.data_type.name) == (row["id"], row["data_type"])
     a_wrong_output(parts)
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.PASS, "\n".join(found.text())
-    assert any("all right but 1 case of waived clauses" in line.said for line in found.lines)
-    assert found.words == f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.PASS, "\n".join(verification.text())
+    assert any("all right but 1 case of waived clauses" in line.said for line in verification.lines)
+    assert verification.words == f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
     other = parts.copy()
     other.members[archive.OUTPUTS] = bytes(len(other.members[archive.OUTPUTS]))
     refused(other.verifier.verify(other.packed()), "evidence", "wrong output in")
@@ -215,16 +215,16 @@ def test_a_waiver_counts_on_the_verifier_s_own_day(parts: Parts) -> None:
     later = replace(parts.verifier, now=NOW + timedelta(days=30))
     refused(later.verify(parts.packed()), "waivers", "expired on 2026-11-25")
     then = replace(later, day=NOW.date())
-    found = then.verify(parts.packed())
-    assert found.standing is Standing.PASS
-    assert any("as of 2026-11-21" in line.said for line in found.lines)
+    verification = then.verify(parts.packed())
+    assert verification.standing is Standing.PASS
+    assert any("as of 2026-11-21" in line.said for line in verification.lines)
 
 
 def test_another_suites_submission_is_told_as_such_even_where_its_documents_look_otherwise(parts: Parts) -> None:
     parts.edit(archive.RESULTS, lambda results: results.update(weather="fine"))
     parts.statement["suite"]["version"] = "0.2.0"
-    found = parts.verifier.verify(parts.packed())
-    faults = [line.said for line in found.lines if line.status is Status.FAIL]
+    verification = parts.verifier.verify(parts.packed())
+    faults = [line.said for line in verification.lines if line.status is Status.FAIL]
     assert faults == [f"judged by suite 0.2.0, this is {VERSION}: verify with the same version"]
 
 
@@ -237,16 +237,16 @@ def test_without_a_trusted_key_nothing_passes(parts: Parts) -> None:
 
 def test_without_the_library_the_signature_is_left_open(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.INCOMPLETE
-    assert "pip install 'dmlcts[certify]'" in found.summary()
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.INCOMPLETE
+    assert "pip install 'dmlcts[certify]'" in verification.summary()
 
 
 def test_a_verifier_that_is_no_release_accepts_nothing(parts: Parts) -> None:
     modified = replace(parts.verifier.reference, modified=True)
-    found = replace(parts.verifier, reference=modified).verify(parts.packed())
-    assert found.standing is Standing.INCOMPLETE
-    assert found.exit_code == 4
+    verification = replace(parts.verifier, reference=modified).verify(parts.packed())
+    assert verification.standing is Standing.INCOMPLETE
+    assert verification.exit_code == 4
 
 
 def test_a_draft_is_a_draft(parts: Parts) -> None:
@@ -257,10 +257,10 @@ def test_a_draft_is_a_draft(parts: Parts) -> None:
     del command[command.index("--key") : command.index("--key") + 2]
     command.append("--draft")
     parts.key = None
-    found = parts.verifier.verify(parts.packed())
-    assert found.standing is Standing.DRAFT, "\n".join(found.text())
-    assert found.exit_code == 4
-    assert found.about["verdict claimed"] == "NOT_CONFORMANT"
+    verification = parts.verifier.verify(parts.packed())
+    assert verification.standing is Standing.DRAFT, "\n".join(verification.text())
+    assert verification.exit_code == 4
+    assert verification.about["verdict claimed"] == "NOT_CONFORMANT"
     wrong = parts.copy()
     a_wrong_output(wrong)
     assert wrong.verifier.verify(wrong.packed()).standing is Standing.DRAFT, "a draft may be wrong, and says so"
@@ -284,9 +284,11 @@ def test_no_change_to_a_document_ends_in_anything_but_a_verdict(start: int, part
         else:
             members[name] = json.dumps(changed_document(documents[name], chance)).encode()
         reference = parts.verifier.reference
-        found = verify_members(members, reference, parts.verifier.expected, trusted=parts.verifier.trusted, now=NOW)
-        assert found.standing is Standing.FAIL
-        assert found.markdown("s.zip").startswith("# Submission s.zip: FAIL")
+        verification = verify_members(
+            members, reference, parts.verifier.expected, trusted=parts.verifier.trusted, now=NOW
+        )
+        assert verification.standing is Standing.FAIL
+        assert verification.markdown("s.zip").startswith("# Submission s.zip: FAIL")
 
 
 def test_markup_in_a_submission_stays_text(parts: Parts) -> None:

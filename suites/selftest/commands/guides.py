@@ -110,10 +110,10 @@ def missing_line(block: str, printed: str) -> str:
         wanted = re.compile(".*".join(re.escape(part) for part in line.rstrip().split("…")))
         if line.strip() == "…":
             continue
-        found = next((index for index in range(at, len(lines)) if wanted.fullmatch(lines[index])), None)
-        if found is None:
+        number = next((index for index in range(at, len(lines)) if wanted.fullmatch(lines[index])), None)
+        if number is None:
             return line
-        at = found + 1
+        at = number + 1
     return ""
 
 
@@ -185,10 +185,10 @@ class Reader:
             assert self._behind is not None, "nothing was started that could be killed"
             self._stop()
             return
-        found = self._dmlcts(line) if line.startswith("dmlcts ") else self._shell(line)
-        missing = missing_line(shown, found.printed)
-        assert not missing, f"{line}\ndoes not print: {missing}\nbut:\n{found.printed[-3000:]}"
-        assert found.code == command.code, f"{line}\nexits {found.code}, not {command.code}:\n{found.printed[-3000:]}"
+        step = self._dmlcts(line) if line.startswith("dmlcts ") else self._shell(line)
+        missing = missing_line(shown, step.printed)
+        assert not missing, f"{line}\ndoes not print: {missing}\nbut:\n{step.printed[-3000:]}"
+        assert step.code == command.code, f"{line}\nexits {step.code}, not {command.code}:\n{step.printed[-3000:]}"
 
     def _dmlcts(self, line: str) -> Step:
         return self.dmlcts([name for word in shlex.split(line)[1:] for name in self._expanded(word)])
@@ -197,9 +197,9 @@ class Reader:
         """The files that a word with a folder and an asterisk matches, as a shell would write them; else the word."""
         if not ("*" in word and "/" in word):
             return [word]
-        found = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.glob(word))]
-        assert found, f"no file matches {word}"
-        return found
+        texts = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.glob(word))]
+        assert texts, f"no file matches {word}"
+        return texts
 
     def _shell(self, line: str) -> Step:
         done = subprocess.run(

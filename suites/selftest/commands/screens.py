@@ -157,12 +157,12 @@ class _Terminal:
 
 
 def _line(screen: pyte.Screen, row: int) -> Line:
-    found: list[Part] = []
+    result: list[Part] = []
     for column in range(COLUMNS):
         cell = screen.buffer[row][column]
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if last and (last.colour, last.bold) == (cell.fg, cell.bold):
-            found[-1] = last._replace(text=last.text + cell.data)
+            result[-1] = last._replace(text=last.text + cell.data)
         else:
-            found.append(Part(column, cell.data, cell.fg, cell.bold))
-    return tuple(part._replace(text=part.text.rstrip()) for part in found if part.text.strip())
+            result.append(Part(column, cell.data, cell.fg, cell.bold))
+    return tuple(part._replace(text=part.text.rstrip()) for part in result if part.text.strip())

@@ -120,9 +120,9 @@ def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callab
     assert ran.results["verdict"] == "NOT_CONFORMANT"
     assert ran.outcomes("round.toward-infinity") == {"fail"}
     failures = sorted((folder / "results" / "failures").glob("*.yaml"))
-    told = [dmlcts("replay", str(path), "--backend", "third.py:HalfUp").out for path in failures[:3]]
-    first = next(text for text in told if text.startswith("ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"))
-    for said in (
+    report = [dmlcts("replay", str(path), "--backend", "third.py:HalfUp").out for path in failures[:3]]
+    first = next(text for text in report if text.startswith("ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"))
+    for literal in (
         "-0.5 (0xbf000000)",
         "acceptable",
         "-1.0 (0xbf800000)",
@@ -131,7 +131,7 @@ def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callab
         "being rounded away from zero",
         "dmlcts replay ",
     ):
-        assert said in first
+        assert literal in first
     again = dmlcts("replay", str(failures[0]), "--backend", "third.py:HalfUp")
     assert again.code == 1
     assert "acceptable" in again.out
@@ -210,8 +210,8 @@ def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: 
     assert {failure["clause"] for failure in right.results["besides"]} == {"tensor.output.bounds"}
     assert "FAIL  tensor.output.bounds · ROUND on FLOAT32" in right.out
     assert "replay: results/failures/tensor.output.bounds-" in right.out
-    said = (folder / "results" / "results.html").read_text(encoding="utf-8")
-    assert "Also failing, though not selected: tensor.output.bounds." in said
+    text = (folder / "results" / "results.html").read_text(encoding="utf-8")
+    assert "Also failing, though not selected: tensor.output.bounds." in text
     assert 'failures="0"' in (folder / "results" / "junit.xml").read_text(encoding="utf-8")
     control = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "tensor.output.bounds")
     assert (control.code, "besides" in control.results) == (1, False), control.out
@@ -309,9 +309,9 @@ def test_the_same_seed_gives_the_same_results(tmp_path: Path, dmlcts: Callable[.
     """In two interpreters, whose sets have other orders; on operators of one, two and three inputs, and of modes."""
     from dmlcts.reports.documents.results import stable
 
-    one, two = tmp_path / "one", tmp_path / "two"
-    found = []
-    for folder in (one, two):
+    path, two = tmp_path / "one", tmp_path / "two"
+    result = []
+    for folder in (path, two):
         folder.mkdir()
         ran = dmlcts(
             "run",
@@ -329,9 +329,9 @@ def test_the_same_seed_gives_the_same_results(tmp_path: Path, dmlcts: Callable[.
             from_the_start=True,
         )
         assert ran.code == 0, ran.out + ran.err
-        found.append(stable(ran.results))
-    assert found[0] == found[1]
-    assert found[0]["seed"] == 7
+        result.append(stable(ran.results))
+    assert result[0] == result[1]
+    assert result[0]["seed"] == 7
 
 
 def test_help_does_not_import_the_heavy_modules() -> None:
@@ -346,9 +346,9 @@ def test_help_does_not_import_the_heavy_modules() -> None:
 
 def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> None:
     for command in ("run", "compare", "certify", "replay", "merge"):
-        said = dmlcts(command, "--help").out
-        assert f"\n  dmlcts {command} " in said
-        assert "\\b" not in said
+        text = dmlcts(command, "--help").out
+        assert f"\n  dmlcts {command} " in text
+        assert "\\b" not in text
 
 
 @pytest.mark.size("thorough")
@@ -458,17 +458,17 @@ def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(
 ) -> None:
     command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
     account = "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"
-    told, quiet, verbose = half_up[1], dmlcts(*command, "-q"), dmlcts(*command, "-v")
+    report, quiet, verbose = half_up[1], dmlcts(*command, "-q"), dmlcts(*command, "-v")
     assert (quiet.code, verbose.code) == (1, 1), quiet.err + verbose.err
-    assert told.out.count("FAIL  round.toward-infinity (required)") == 1
-    first = " ".join(told.out.split())
+    assert report.out.count("FAIL  round.toward-infinity (required)") == 1
+    first = " ".join(report.out.split())
     assert (
         "first: ROUND FLOAT16 with RoundingMode TOWARD_INFINITY: -0.5 gives 0.0, must be -1.0 (0xbc00) "
         "needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
         "replay: out/there/failures/round.toward-infinity-"
     ) in first
-    assert account not in told.out
-    assert len(told.out.splitlines()) < 50, told.out
+    assert account not in report.out
+    assert len(report.out.splitlines()) < 50, report.out
     assert quiet.out.lstrip().startswith("FAIL  round.toward-infinity (required)")
     assert quiet.out.splitlines()[-1].startswith("NOT CONFORMANT: ")
     assert verbose.out.count(account) == 1
@@ -517,8 +517,8 @@ def test_operators_are_listed_and_shown_with_attributes_and_limits(dmlcts: Calla
     for operator in ("CLIP", "ROUND", "THRESHOLD"):
         assert f" {operator} " in listed.out
     shown = " ".join(dmlcts("spec", "show", "ROUND").out.split())
-    for said in ("Attributes and limits", "HALVES_TO_NEAREST_EVEN", "dimensions, at most", "4,294,967,295"):
-        assert said in shown, said
+    for literal in ("Attributes and limits", "HALVES_TO_NEAREST_EVEN", "dimensions, at most", "4,294,967,295"):
+        assert literal in shown, literal
 
 
 OWN_RULES = """
@@ -550,14 +550,14 @@ class Backend:
 def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: Callable[..., Any]) -> None:
     """cpu uses the suite's rule checks; another implementation refuses the same by itself."""
     (folder / "third.py").write_text(OWN_RULES, encoding="utf-8")
-    said = "by the suite's own rule checks (dmlcts.specs.rules), not by the implementation"
-    for backend, told in (("cpu", True), ("third.py:Backend", False)):
+    text = "by the suite's own rule checks (dmlcts.specs.rules), not by the implementation"
+    for backend, flag in (("cpu", True), ("third.py:Backend", False)):
         ran = dmlcts("run", "--backend", backend, *ROUNDING, "--clause", "round.odd")
         assert ran.code == 0, ran.out + ran.err
-        assert ran.results["device"]["details"].get("refusals") == (said if told else None)
-        assert ("Forbidden descriptions were refused by the suite's" in ran.out) == told
+        assert ran.results["device"]["details"].get("refusals") == (text if flag else None)
+        assert ("Forbidden descriptions were refused by the suite's" in ran.out) == flag
         for name in ("results.html",):
-            assert (said.replace("'", "&#39;") in (folder / "results" / name).read_text("utf-8")) == told
+            assert (text.replace("'", "&#39;") in (folder / "results" / name).read_text("utf-8")) == flag
     # A tensor left out is null to an implementation, which may end the process at that.
     offered = {tuple(line.split()) for line in (folder / "offered").read_text("utf-8").splitlines()}
     assert len(offered) > 30
@@ -568,8 +568,8 @@ def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: C
 
 @pytest.mark.parametrize("group", [(), ("spec",), ("baseline",), ("directml",)], ids=lambda group: " ".join(group))
 def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: tuple[str, ...]) -> None:
-    said = dmlcts(*group, "--help").out
-    listed = said[said.index("Commands:") :]
+    text = dmlcts(*group, "--help").out
+    listed = text[text.index("Commands:") :]
     assert len(listed.splitlines()) > 1
     assert "..." not in listed
     assert "…" not in listed
@@ -580,9 +580,9 @@ def test_an_installed_copy_says_that_it_has_no_catalogue(monkeypatch: pytest.Mon
     from dmlcts.suites.checkout import proof_of_the_suite
     from dmlcts.suites.commands.main import selftest
 
-    found = proof_of_the_suite()
-    assert found is not None
-    assert found.catalogues()[0]
+    module_type = proof_of_the_suite()
+    assert module_type is not None
+    assert module_type.catalogues()[0]
     for name in [name for name in sys.modules if name.startswith("dmlcts.suites.selftest.proof")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "dmlcts.suites.selftest.proof", None)

@@ -47,11 +47,11 @@ def anchor(heading: str) -> str:
 def anchors(text: str) -> set[str]:
     """Those of all headings; of two that are alike the second has a number."""
     met: Counter[str] = Counter()
-    found = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
+    result = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
     for name in map(anchor, headings(text)):
-        found.add(f"{name}-{met[name]}" if met[name] else name)
+        result.add(f"{name}-{met[name]}" if met[name] else name)
         met[name] += 1
-    return found
+    return result
 
 
 def broken(path: Path, text: str) -> Iterator[str]:
@@ -115,10 +115,10 @@ def failing_rows(command: str) -> list[str]:
 
 
 def test_the_readme_has_ten_findings_with_all_upstream_reports() -> None:
-    found = found_by_the_readme()
-    assert len(found) == 10
+    result = found_by_the_readme()
+    assert len(result) == 10
     reports = {path.name for path in (HOUSE / "reports/examples/upstream").glob("*.md")} - {"README.md"}
-    assert {Path(report).name for report, _ in found} == reports
+    assert {Path(report).name for report, _ in result} == reports
 
 
 @pytest.mark.parametrize("command", [command for _, command in found_by_the_readme()])

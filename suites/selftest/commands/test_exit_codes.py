@@ -77,19 +77,19 @@ def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: i
     assert ended(words, folder, subprocess.DEVNULL)[0] == code
     target = closed_pipe()
     try:
-        found, said = ended(words, folder, target)
+        number, text = ended(words, folder, target)
     finally:
         os.close(target)
     if words in JUDGING_NOTHING:
-        assert (found, said) == (0, "")
+        assert (number, text) == (0, "")
     else:
-        assert (found, "Traceback" in said) == (UNSAID, False), said
+        assert (number, "Traceback" in text) == (UNSAID, False), text
     if not Path("/dev/full").exists():
         return
     with open("/dev/full", "wb") as full:
-        found, said = ended(words, folder, full.fileno())
-    assert (found, "Traceback" in said) == (UNSAID, False), said
-    assert "could not be written" in said
+        number, text = ended(words, folder, full.fileno())
+    assert (number, "Traceback" in text) == (UNSAID, False), text
+    assert "could not be written" in text
 
 
 @pytest.mark.size("thorough")
@@ -201,9 +201,9 @@ def test_a_fault_of_the_suite_is_no_verdict(capsys: pytest.CaptureFixture[str]) 
         raise error
 
     assert exit_code_of(lambda: raises(ZeroDivisionError("\x1b[2J"))) == BROKEN
-    said = capsys.readouterr().err
-    assert "a fault of dmlcts itself" in said
-    assert "\x1b" not in said
+    text = capsys.readouterr().err
+    assert "a fault of dmlcts itself" in text
+    assert "\x1b" not in text
     assert exit_code_of(lambda: raises(MemoryError())) == BROKEN
     assert exit_code_of(lambda: raises(OSError(5, "Input/output error"))) == UNSAID
     assert exit_code_of(lambda: raises(OSError(13, "Permission denied"))) == BROKEN
@@ -216,14 +216,14 @@ def test_a_fault_of_the_suite_is_no_verdict(capsys: pytest.CaptureFixture[str]) 
 def test_the_codes_are_told() -> None:
     help_text = subprocess.run([*DMLCTS, "--help"], capture_output=True, text=True, check=False).stdout
     manual = (Path(__file__).resolve().parents[2] / "MANUAL.md").read_text(encoding="utf-8")
-    told = " ".join(help_text.split())
+    text = " ".join(help_text.split())
     for code, words in (
         (UNSAID, "output could not be written"),
         (BROKEN, "fault of dmlcts itself"),
         (INTERRUPTED, "interrupted"),
     ):
-        assert f"{code} " in told
-        assert words in told
+        assert f"{code} " in text
+        assert words in text
         assert f"| {code} |" in manual
 
 

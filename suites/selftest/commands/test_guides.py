@@ -71,7 +71,7 @@ def test_a_shown_output_is_compared_in_its_order() -> None:
 
 def test_a_shown_exit_code_is_read() -> None:
     block = "$ a\nCONFORMANT: 1 (exit code 0)\n$ b\n$ echo $?\n3\nboard$ c\nNOT: 2 (exit code 1)\n$ d\n"
-    assert [(one.line, one.code) for one in commands_of(block)] == [("a", 0), ("b", 3), ("c", 1), ("d", 0)]
+    assert [(command.line, command.code) for command in commands_of(block)] == [("a", 0), ("b", 3), ("c", 1), ("d", 0)]
 
 
 PRINTED = {"right": Step(1, "verdict\n"), "other code": Step(0, "verdict\n"), "other output": Step(1, "other\n")}
@@ -102,7 +102,7 @@ def test_the_guide_to_backends_does_what_it_shows(slower: bool, tmp_path: Path, 
     """The slowest of its commands in a test of its own."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler for the guide's second example")
-    shown = [one.line for one in commands(IMPLEMENTING)]
+    shown = [command.line for command in commands(IMPLEMENTING)]
     wanted = [line for line in shown if (line == SLOWER) == slower]
     left = {line: "typed with the other parameter" for line in shown if line not in wanted}
     reader = Reader(tmp_path, typing(dmlcts), left=left)
@@ -149,7 +149,7 @@ def test_the_guide_to_certification_does_what_it_shows(parts: bool, tmp_path: Pa
     place.mkdir()
     installed(site)
     named_mine(site)
-    shown = [one.line for one in commands(CERTIFYING)]
+    shown = [command.line for command in commands(CERTIFYING)]
     others = [line for line in shown if divided(line) != parts and not (parts and "keygen" in line)]
     with typing_installed(site, place) as typed:
         reader = Reader(place, typed, left=NOT_TYPED | dict.fromkeys(others, "typed with the other parameter"))
@@ -163,7 +163,7 @@ def test_the_guide_to_certification_does_what_it_shows(parts: bool, tmp_path: Pa
 @contextmanager
 def typing_installed(site: Path, place: Path) -> Iterator[Callable[[list[str]], Step]]:
     """Types commands in a place for the suite that is installed in a folder; on Linux in forked processes."""
-    found = {"PYTHONPATH": str(site)}
+    result = {"PYTHONPATH": str(site)}
     if sys.platform != "linux":
         program = f"{FEWER}from dmlcts.suites.commands.main import main\nmain()\n"
 
@@ -171,7 +171,7 @@ def typing_installed(site: Path, place: Path) -> Iterator[Callable[[list[str]], 
             done = subprocess.run(
                 [sys.executable, "-c", program, *words],
                 cwd=place,
-                env={**os.environ, **found},
+                env={**os.environ, **result},
                 capture_output=True,
                 text=True,
                 timeout=600,
@@ -185,7 +185,7 @@ def typing_installed(site: Path, place: Path) -> Iterator[Callable[[list[str]], 
     assert ENTRY in served
     path = site.parent / "serve.py"
     path.write_text(served.replace(ENTRY, f"{FEWER}{ENTRY}"), encoding="utf-8")
-    with command_server.CommandServer(path, found) as server:
+    with command_server.CommandServer(path, result) as server:
 
         def forked(words: list[str]) -> Step:
             code, out, err = server.run(tuple(words), place)
@@ -205,14 +205,14 @@ def named_mine(site: Path) -> None:
 
 
 def test_every_command_that_is_not_typed_is_in_a_guide() -> None:
-    shown = {one.line for guide in GUIDES for one in commands(guide)}
+    shown = {command.line for guide in GUIDES for command in commands(guide)}
     assert set(NOT_TYPED) <= shown
 
 
 def test_the_guide_builds_and_installs_the_suite_as_continuous_integration_does() -> None:
-    said = (HOUSE / ".ci" / "steps" / "wheel.sh").read_text(encoding="utf-8")
-    assert 'python -m build --outdir "$work/dist" .' in said  # the wheel too, of the source archive
-    assert "'$wheel[certify]' pytest-xdist" in said
+    text = (HOUSE / ".ci" / "steps" / "wheel.sh").read_text(encoding="utf-8")
+    assert 'python -m build --outdir "$work/dist" .' in text  # the wheel too, of the source archive
+    assert "'$wheel[certify]' pytest-xdist" in text
 
 
 # What they claim.
@@ -266,17 +266,21 @@ def shows(guide: Path, shown: str) -> bool:
     if name:
         return f"def {name}(" in (HOUSE / "suites" / "selftest" / module).read_text(encoding="utf-8")
     code, _, begun = shown.partition(" ")
-    return any(one.line.startswith(begun) and one.code == int(code) for one in commands(guide))
+    return any(command.line.startswith(begun) and command.code == int(code) for command in commands(guide))
 
 
 def test_the_table_of_verdicts_has_their_exit_codes() -> None:
     from dmlcts.reports.certification.verdict import Line, Standing, Status, Verification
 
-    told = {name: int(code) for name, code in re.findall(r"^\| ([A-Z]+) \| .* \| (\d) \|$", text_of(CERTIFYING), re.M)}
+    report = {
+        name: int(code) for name, code in re.findall(r"^\| ([A-Z]+) \| .* \| (\d) \|$", text_of(CERTIFYING), re.M)
+    }
     status = {"PASS": Status.PASS, "FAIL": Status.FAIL, "DRAFT": Status.OPEN, "INCOMPLETE": Status.OPEN}
-    made = {name: Verification((Line("all", one, ""),), name == "DRAFT", {}) for name, one in status.items()}
-    assert {name: found.standing.value for name, found in made.items()} == {name: name for name in Standing}
-    assert told == {name: found.exit_code for name, found in made.items()}
+    made = {name: Verification((Line("all", item, ""),), name == "DRAFT", {}) for name, item in status.items()}
+    assert {name: verification.standing.value for name, verification in made.items()} == {
+        name: name for name in Standing
+    }
+    assert report == {name: verification.exit_code for name, verification in made.items()}
 
 
 def test_what_cannot_be_verified_is_a_usage_error(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
@@ -288,9 +292,9 @@ def test_what_cannot_be_verified_is_a_usage_error(dmlcts: Callable[..., Ran], tm
 
 
 def test_verify_lists_the_codes_without_a_verdict(dmlcts: Callable[..., Ran]) -> None:
-    said = " ".join(dmlcts("verify", "--help").out.split())
+    text = " ".join(dmlcts("verify", "--help").out.split())
     for code in ("5 the output could not be written", "6 a fault of dmlcts", "130 interrupted"):
-        assert code in said
+        assert code in text
 
 
 def test_waived_clauses_are_counted_as_shown() -> None:
@@ -353,7 +357,7 @@ def test_every_option_and_command_that_a_guide_names_is_there(guide: Path) -> No
     kit = (HOUSE / "backends" / "runners" / "c" / "dmlcts_runner.c").read_text(encoding="utf-8")
     known = {*options_of(main), *re.findall(r'argv\[i?1?\], "(--[a-z-]+)"', kit)}
     quoted = re.findall(r"`([^`]+)`", FENCE.sub("", text_of(guide)))
-    named = {word.partition("=")[0] for one in quoted for word in one.split() if re.match(r"-{1,2}[a-z]", word)}
+    named = {word.partition("=")[0] for item in quoted for word in item.split() if re.match(r"-{1,2}[a-z]", word)}
     assert named - {"-L", "-m", "--help"} <= known, "-L is ssh's and -m Python's"
     for line in quoted:
         if line.startswith("dmlcts "):
@@ -365,7 +369,9 @@ def test_every_option_and_command_that_a_guide_names_is_there(guide: Path) -> No
 def test_the_commands_of_the_guide_to_certification_are_read_by_a_verifier() -> None:
     from dmlcts.suites.certification.command import certify_words
 
-    certifying = [one.line.split('"') for one in commands(CERTIFYING) if one.line.startswith("dmlcts certify ")]
+    certifying = [
+        command.line.split('"') for command in commands(CERTIFYING) if command.line.startswith("dmlcts certify ")
+    ]
     assert len(certifying) == 4
     for parts in certifying:
         words = [word for index, part in enumerate(parts) for word in ([part] if index % 2 else part.split())]
@@ -405,8 +411,8 @@ def test_the_waiver_in_the_guide_is_one() -> None:
     from dmlcts.specs.loading import load_tables
 
     (written,) = (content for kind, content in FENCE.findall(text_of(CERTIFYING)) if kind == "yaml")
-    found = read(parse_yaml(written.encode(), "waivers-1", "the guide"), "the guide")
-    found.check_run(load_tables(), VERSION, found.entries[0].expires)
+    waivers = read(parse_yaml(written.encode(), "waivers-1", "the guide"), "the guide")
+    waivers.check_run(load_tables(), VERSION, waivers.entries[0].expires)
 
 
 VERSION = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -429,7 +435,7 @@ def test_every_heading_that_is_linked_to_is_there() -> None:
     """From the project's pages; the links between files are tested with the sources."""
     rooms = ("specs", "backends", "reports", "suites")
     pages = [*HOUSE.glob("*.md"), *(page for room in rooms for page in (HOUSE / room).rglob("*.md"))]
-    linked = {found for page in pages for found in re.findall(r"(\w+\.md)#([a-z0-9-]+)\)", text_of(page))}
+    linked = {result for page in pages for result in re.findall(r"(\w+\.md)#([a-z0-9-]+)\)", text_of(page))}
     for guide in GUIDES:
         heads = re.findall(r"^#+ (.*)$", FENCE.sub("", text_of(guide)), re.MULTILINE)
         own = re.findall(r"\]\(#([a-z0-9-]+)\)", text_of(guide))

@@ -32,21 +32,23 @@ SHOWN = (
 def words_of(picture: str) -> list[str]:
     """The text of each screen, a line a line; neither script nor link to elsewhere is in the picture."""
     root = ElementTree.fromstring(picture)  # noqa: S314, it is our own
-    assert not [one.tag for one in root.iter() if one.tag in (f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject")]
+    assert not [
+        element.tag for element in root.iter() if element.tag in (f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject")
+    ]
     assert not re.search(r"(?:href|src)=\"(?!#)|url\(|@import|\bon\w+=", picture)
-    drawn = {one.attrib["id"]: text_of(one) for one in root.iterfind(f"{SVG}defs/{SVG}g")}
-    (film,) = (one for one in root.iterfind(f"{SVG}g") if one.get("id") == "film")
+    drawn = {element.attrib["id"]: text_of(element) for element in root.iterfind(f"{SVG}defs/{SVG}g")}
+    (film,) = (element for element in root.iterfind(f"{SVG}g") if element.get("id") == "film")
     return ["\n".join(drawn[use.attrib["href"][1:]] for use in screen) for screen in film]
 
 
 def text_of(line: ElementTree.Element) -> str:
     """The characters of a line, at their columns."""
-    found = ""
+    text = ""
     for part in line:
         words = part.text or ""
         width = float(part.attrib["textLength"]) / len(words)
-        found = found.ljust(round((float(part.attrib["x"]) - 14) / width)) + words
-    return found
+        text = text.ljust(round((float(part.attrib["x"]) - 14) / width)) + words
+    return text
 
 
 def seconds_of(picture: str) -> float:
@@ -71,7 +73,7 @@ def test_no_screens_make_no_picture() -> None:
         svg([], "x")
     with pytest.raises(ValueError, match="no frames"):
         lasting([], 20)
-    assert [one.seconds for one in lasting([frame("a"), frame("b", seconds=3)], 20)] == [5, 15]
+    assert [item.seconds for item in lasting([frame("a"), frame("b", seconds=3)], 20)] == [5, 15]
 
 
 def test_the_kept_recording_shows_a_failure_and_its_replay() -> None:

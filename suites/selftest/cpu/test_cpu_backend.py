@@ -55,18 +55,18 @@ def _run(
     **attributes: Any,
 ) -> NDArray[Any]:
     """Run on a packed tensor of one dimension, out of place and in place, which must agree."""
-    given = np.asarray(values).astype(data_type.numpy)
-    tensor = TensorDesc(data_type, given.shape)
+    value = np.asarray(values).astype(data_type.numpy)
+    tensor = TensorDesc(data_type, value.shape)
     kernel = device.create(_describe(name, tensor, **attributes))
     size, step = tensor.total_size_in_bytes, _up(tensor.total_size_in_bytes)
     memory = _aligned(2 * step)
-    memory[: given.nbytes] = given.view(np.uint8)
+    memory[: value.nbytes] = value.view(np.uint8)
     kernel.dispatch(memory, {"InputTensor": Region(0, size), "OutputTensor": Region(step, size)})
-    assert memory[: given.nbytes].tobytes() == given.tobytes()
-    outcome = memory[step : step + given.nbytes].copy().view(data_type.numpy)
+    assert memory[: value.nbytes].tobytes() == value.tobytes()
+    outcome = memory[step : step + value.nbytes].copy().view(data_type.numpy)
     same = Region(0, size)
     kernel.dispatch(memory, {"InputTensor": same, "OutputTensor": same})
-    assert memory[: given.nbytes].tobytes() == outcome.tobytes()
+    assert memory[: value.nbytes].tobytes() == outcome.tobytes()
     kernel.close()
     return outcome
 
@@ -216,8 +216,8 @@ def test_float16_looked_up_is_float16_computed(device: CpuDevice, name: str, att
     many = np.tile(patterns, TABLE_ELEMENTS // patterns.size)
     computed = _run(device, name, F16, patterns, **attributes)
     looked_up_later = [_run(device, name, F16, patterns, **attributes) for _ in range(2)]
-    for one in looked_up_later:
-        _same(one, computed)  # type: ignore[arg-type]
+    for values in looked_up_later:
+        _same(values, computed)  # type: ignore[arg-type]
     looked_up = _run(device, name, F16, many, **attributes)
     _same(looked_up, np.tile(computed, TABLE_ELEMENTS // patterns.size))  # type: ignore[arg-type]
 

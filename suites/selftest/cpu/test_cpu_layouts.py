@@ -40,16 +40,16 @@ def test_each_operand_has_its_own_strides(monkeypatch: pytest.MonkeyPatch, block
     generator = np.random.default_rng(17)
     for first, second, target in itertools.product(INPUT_STRIDES, INPUT_STRIDES, OUTPUT_STRIDES):
         operator = subtraction(SIZES, ATensor=first, BTensor=second, OutputTensor=target)
-        given = {name: readable(operator.tensors[name], generator) for name in PAIR}
-        got = dispatched(kernel_of(operator), operator, given, OUTPUT)
-        assert np.array_equal(got, given["ATensor"] - given["BTensor"]), (first, second, target)
+        values = {name: readable(operator.tensors[name], generator) for name in PAIR}
+        got = dispatched(kernel_of(operator), operator, values, OUTPUT)
+        assert np.array_equal(got, values["ATensor"] - values["BTensor"]), (first, second, target)
 
 
 def readable(tensor: TensorDesc, generator: np.random.Generator) -> Array:
     """Elements that the tensor can hold: those that share a place are equal."""
     places = np.zeros(tensor.sizes, np.int64)
     for axis, (size, stride) in enumerate(zip(tensor.sizes, tensor.element_strides, strict=True)):
-        places += (np.arange(size) * stride).reshape([size if one == axis else 1 for one in range(tensor.rank)])
+        places += (np.arange(size) * stride).reshape([size if index == axis else 1 for index in range(tensor.rank)])
     return generator.integers(-99, 99, int(places.max()) + 1).astype(tensor.data_type.numpy)[places]
 
 
@@ -80,25 +80,25 @@ def test_in_place_of_either_operand(
     for aliased, apart in itertools.product(INPUT_STRIDES, INPUT_STRIDES):
         strides = {member: aliased, other: apart, OUTPUT: target}
         operator = subtraction(SIZES, **strides)
-        given = {name: readable(operator.tensors[name], generator) for name in PAIR}
-        got = dispatched(kernel_of(operator), operator, given, OUTPUT, {OUTPUT: member})
-        assert np.array_equal(got, given["ATensor"] - given["BTensor"]), strides
+        values = {name: readable(operator.tensors[name], generator) for name in PAIR}
+        got = dispatched(kernel_of(operator), operator, values, OUTPUT, {OUTPUT: member})
+        assert np.array_equal(got, values["ATensor"] - values["BTensor"]), strides
 
 
 def test_operands_and_output_in_one_region() -> None:
     for name, wanted in (("ADD", [2, 4, 6]), ("MULTIPLY", [1, 4, 9]), ("DIFFERENCE_SQUARE", [0, 0, 0])):
         operator = of_sizes(name, dict.fromkeys((*PAIR, OUTPUT), INT32), (3,))
-        given = {"ATensor": np.array([1, 2, 3])}
+        values = {"ATensor": np.array([1, 2, 3])}
         for same in ({"BTensor": "ATensor"}, {"BTensor": "ATensor", OUTPUT: "ATensor"}):
-            assert dispatched(kernel_of(operator), operator, given, OUTPUT, same).tolist() == wanted
+            assert dispatched(kernel_of(operator), operator, values, OUTPUT, same).tolist() == wanted
 
 
 def test_one_operand_transposed_in_the_region_of_the_other() -> None:
     operator = subtraction((3, 3), ATensor=(3, 1), BTensor=(1, 3), OutputTensor=(3, 1))
-    given = {"ATensor": np.arange(9).reshape(3, 3)}
+    values = {"ATensor": np.arange(9).reshape(3, 3)}
     for same in ({"BTensor": "ATensor"}, {"BTensor": "ATensor", OUTPUT: "ATensor"}):
-        got = dispatched(kernel_of(operator), operator, given, OUTPUT, same)
-        assert np.array_equal(got, given["ATensor"] - given["ATensor"].T)
+        got = dispatched(kernel_of(operator), operator, values, OUTPUT, same)
+        assert np.array_equal(got, values["ATensor"] - values["ATensor"].T)
 
 
 @pytest.mark.parametrize("rank", range(1, 9))
@@ -111,25 +111,25 @@ def test_every_rank_with_results_of_another_type(rank: int) -> None:
         permuted[axis], step = step, step * sizes[axis]
     kinds = {"ATensor": DataType.INT64, "BTensor": DataType.INT64, OUTPUT: DataType.UINT32}
     operator = of_sizes("LOGICAL_LESS_THAN", kinds, sizes, {"BTensor": tuple(permuted)})
-    given = {name: generator.integers(-2, 2, sizes) for name in PAIR}
-    got = dispatched(kernel_of(operator, ()), operator, given, OUTPUT)
-    assert np.array_equal(got, given["ATensor"] < given["BTensor"])
+    values = {name: generator.integers(-2, 2, sizes) for name in PAIR}
+    got = dispatched(kernel_of(operator, ()), operator, values, OUTPUT)
+    assert np.array_equal(got, values["ATensor"] < values["BTensor"])
 
 
 def test_a_choice_between_broadcast_operands() -> None:
     kinds = {"ConditionTensor": UINT8, **dict.fromkeys((*PAIR, OUTPUT), DataType.FLOAT16)}
     operator = of_sizes("IF", kinds, (2, 3), {"ConditionTensor": (0, 1), "ATensor": (0, 0), "BTensor": (1, 0)})
-    given = {"ConditionTensor": np.array([[0, 2, 1]] * 2), "ATensor": np.full((2, 3), 7), "BTensor": [[1] * 3, [2] * 3]}
-    got = dispatched(kernel_of(operator, ()), operator, given, OUTPUT)
+    value = {"ConditionTensor": np.array([[0, 2, 1]] * 2), "ATensor": np.full((2, 3), 7), "BTensor": [[1] * 3, [2] * 3]}
+    got = dispatched(kernel_of(operator, ()), operator, value, OUTPUT)
     assert got.tolist() == [[1, 7, 7], [2, 7, 7]]
 
 
 def test_a_tensor_of_one_element_is_for_all() -> None:
-    many, one = TensorDesc(INT32, (2, 3)), TensorDesc(INT32, (1, 1))
-    tensors = {"ATensor": many, "BTensor": one, OUTPUT: many}
+    many, tensor_desc = TensorDesc(INT32, (2, 3)), TensorDesc(INT32, (1, 1))
+    tensors = {"ATensor": many, "BTensor": tensor_desc, OUTPUT: many}
     operator = OperatorDesc("ELEMENT_WISE_SUBTRACT", tensors, {})
-    given = {"ATensor": np.arange(6).reshape(2, 3), "BTensor": np.array([[4]])}
-    assert dispatched(kernel_of(operator), operator, given, OUTPUT).tolist() == [[-4, -3, -2], [-1, 0, 1]]
+    values = {"ATensor": np.arange(6).reshape(2, 3), "BTensor": np.array([[4]])}
+    assert dispatched(kernel_of(operator), operator, values, OUTPUT).tolist() == [[-4, -3, -2], [-1, 0, 1]]
 
 
 def test_layouts_are_flattened_together() -> None:
@@ -140,7 +140,7 @@ def test_layouts_are_flattened_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "regions, said",
+    "regions, text",
     [
         ({"ATensor": (0, 16), "BTensor": (32, 16)}, "the bindings are"),
         ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (16, 32)}, "overlap"),
@@ -150,10 +150,10 @@ def test_layouts_are_flattened_together() -> None:
         ({"ATensor": (0, 16), "BTensor": (128, 16), "OutputTensor": (64, 16)}, "BTensor.*only 128"),
     ],
 )
-def test_bindings_that_cannot_be_used_fail(regions: dict[str, tuple[int, int]], said: str) -> None:
+def test_bindings_that_cannot_be_used_fail(regions: dict[str, tuple[int, int]], text: str) -> None:
     kernel = kernel_of(subtraction((4,)), may_alias=("ATensor",))
     memory = aligned(128)
-    with pytest.raises(ExecutionFailed, match=said):
+    with pytest.raises(ExecutionFailed, match=text):
         kernel.dispatch(memory, {name: Region(*region) for name, region in regions.items()})
     for shared in (0, 32):  # operands may share, and the output may take the first one's place
         fine = {"ATensor": 0, "BTensor": shared, "OutputTensor": 0 if shared else 64}

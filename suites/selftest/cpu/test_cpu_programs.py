@@ -59,16 +59,16 @@ def run(name: str, kind: DataType, *values: Any, gives: DataType | None = None, 
     inputs = INPUTS.get(name, TWO)
     output = "OutputGradientTensor" if inputs is GRADIENT else "OutputTensor"
     types = {member: DataType.UINT8 if member == "ConditionTensor" else kind for member in inputs}
-    given = {member: arrays(types[member], one) for member, one in zip(inputs, values, strict=True)}
+    value = {member: arrays(types[member], item) for member, item in zip(inputs, values, strict=True)}
     count = len(values[0])
     operator = of_sizes(name, {**types, output: gives or kind}, (count,), **attributes)
     kernel = CpuKernel(operator, PROGRAMS[operator.name](operator), inputs, output, inputs, 16)
-    found = dispatched(kernel, operator, given, output)
+    result = dispatched(kernel, operator, value, output)
     for member in inputs:
         if types[member] is operator.tensors[output].data_type:
-            again = dispatched(kernel, operator, given, output, {output: member})
-            assert again.tobytes() == found.tobytes(), f"in place of {member}"
-    return found
+            again = dispatched(kernel, operator, value, output, {output: member})
+            assert again.tobytes() == result.tobytes(), f"in place of {member}"
+    return result
 
 
 def same(got: Array, expected: Any) -> None:
@@ -81,8 +81,8 @@ def same(got: Array, expected: Any) -> None:
 
 
 def limits(kind: DataType) -> tuple[int, int]:
-    found = np.iinfo(kind.numpy)
-    return int(found.min), int(found.max)
+    iinfo = np.iinfo(kind.numpy)
+    return int(iinfo.min), int(iinfo.max)
 
 
 # One input.
@@ -154,12 +154,15 @@ def test_clip1_takes_bounds_of_the_type(kind: DataType) -> None:
 
 
 def test_clip1_refuses_bounds_of_another_type() -> None:
-    one = ScalarUnion.of(DataType.INT32, 1)
+    scalar_union = ScalarUnion.of(DataType.INT32, 1)
     with pytest.raises(InvalidArgument, match="MinMaxDataType is 'INT64'"):
-        run("CLIP1", DataType.INT32, [0], ScaleBias=None, MinMaxDataType="INT64", Min=one, Max=one)
+        run("CLIP1", DataType.INT32, [0], ScaleBias=None, MinMaxDataType="INT64", Min=scalar_union, Max=scalar_union)
     with pytest.raises(InvalidArgument, match="Min is"):
-        run("CLIP1", DataType.INT32, [0], ScaleBias=None, MinMaxDataType="INT32", Min=1.0, Max=one)
-    same(run("CLIP1", DataType.INT32, [0], ScaleBias=None, MinMaxDataType="INT32", Min=one, Max=one), [1])
+        run("CLIP1", DataType.INT32, [0], ScaleBias=None, MinMaxDataType="INT32", Min=1.0, Max=scalar_union)
+    same(
+        run("CLIP1", DataType.INT32, [0], ScaleBias=None, MinMaxDataType="INT32", Min=scalar_union, Max=scalar_union),
+        [1],
+    )
 
 
 # Two inputs.
@@ -182,7 +185,7 @@ def test_integer_arithmetic_wraps(kind: DataType) -> None:
         return (value - least) % modulus + least
 
     values = [least, least + 1, 0, 1, 2, 5, most // 2, most - 1, most, wrapped(-1)]
-    pairs = [(one, other) for one in values for other in values]
+    pairs = [(item, other) for item in values for other in values]
     a, b = ([pair[axis] for pair in pairs] for axis in (0, 1))
     same(run("MAX", kind, a, b), [max(pair) for pair in pairs])
     same(run("MIN", kind, a, b), [min(pair) for pair in pairs])
@@ -253,7 +256,7 @@ TRUE_BYTES = [DataType.UINT8, DataType.UINT32]
 
 
 def compared(kind: DataType, a: list[Any], b: list[Any], gives: DataType) -> list[list[int]]:
-    return [[int(one) for one in run(name, kind, a, b, gives=gives)] for name in COMPARISONS]
+    return [[int(item) for item in run(name, kind, a, b, gives=gives)] for name in COMPARISONS]
 
 
 @pytest.mark.parametrize("gives", TRUE_BYTES)
@@ -299,12 +302,12 @@ def test_is_nan_and_is_infinity(kind: DataType, gives: DataType) -> None:
     infinite = int(np.array([np.inf], kind.numpy).view(kind.bits_dtype)[0])
     sign = 1 << 8 * kind.itemsize - 1
     patterns = [0, sign, 1, infinite - 1, infinite, infinite | sign, infinite + 1, infinite + 1 | sign, 2 * sign - 1]
-    given = np.array(patterns, kind.bits_dtype)
-    same(run("IS_NAN", kind, given, gives=gives), [0, 0, 0, 0, 0, 0, 1, 1, 1])
+    values = np.array(patterns, kind.bits_dtype)
+    same(run("IS_NAN", kind, values, gives=gives), [0, 0, 0, 0, 0, 0, 1, 1, 1])
     for mode, wanted in (("EITHER", [1, 1]), ("POSITIVE", [1, 0]), ("NEGATIVE", [0, 1])):
-        same(run("IS_INFINITY", kind, given, gives=gives, InfinityMode=mode), [0, 0, 0, 0, *wanted, 0, 0, 0])
+        same(run("IS_INFINITY", kind, values, gives=gives, InfinityMode=mode), [0, 0, 0, 0, *wanted, 0, 0, 0])
     with pytest.raises(InvalidArgument, match="InfinityMode"):
-        run("IS_INFINITY", kind, given, gives=gives, InfinityMode=np.uint32(3))
+        run("IS_INFINITY", kind, values, gives=gives, InfinityMode=np.uint32(3))
 
 
 # Bits.
@@ -313,11 +316,11 @@ def test_is_nan_and_is_infinity(kind: DataType, gives: DataType) -> None:
 @pytest.mark.parametrize("kind", list(DataType))
 def test_bits(kind: DataType) -> None:
     values = [0, 123, 2**64 - 1, 0x7FFFFFFFFFFFFFFF, 0xF0F0F0F0F0F0F0F0], [1, 45, 0x8080808080808080, 2**64 - 1, 0]
-    a, b = (np.array(one, np.uint64).astype(kind.bits_dtype) for one in values)
+    a, b = (np.array(value, np.uint64).astype(kind.bits_dtype) for value in values)
 
     def patterns(name: str, *values: Array, gives: DataType | None = None) -> list[int]:
-        found = run(name, kind, *values, gives=gives)
-        return found.view(f"u{found.dtype.itemsize}").tolist()
+        result = run(name, kind, *values, gives=gives)
+        return result.view(f"u{result.dtype.itemsize}").tolist()
 
     mask = (1 << 8 * kind.itemsize) - 1
     assert patterns("BIT_AND", a, b) == [int(x) & int(y) for x, y in zip(a, b, strict=True)]
@@ -344,8 +347,8 @@ def test_shifts_are_logical(kind: DataType) -> None:
 
 @pytest.mark.parametrize("kind", list(DataType))
 def test_if_copies_bits(kind: DataType) -> None:
-    one, other = np.array([255, 254, 253, 252, 251], np.uint8), np.array([9, 8, 7, 6, 5], np.uint8)
-    a, b = (np.repeat(each, kind.itemsize) for each in (one, other))
+    values, other = np.array([255, 254, 253, 252, 251], np.uint8), np.array([9, 8, 7, 6, 5], np.uint8)
+    a, b = (np.repeat(each, kind.itemsize) for each in (values, other))
     wanted = np.repeat(np.array([255, 8, 253, 252, 5], np.uint8), kind.itemsize)
     assert run("IF", kind, [1, 0, 255, 128, 0], a, b).tobytes() == wanted.tobytes()
 
@@ -401,5 +404,5 @@ def test_every_strided_truth_is_written(kind: DataType, step: int) -> None:
     ):
         operator = of_sizes(name, types, (66,), {"OutputTensor": (step,)}, **attributes)
         kernel = CpuKernel(operator, PROGRAMS[operator.name](operator), ONE, "OutputTensor", (), 16)
-        found = dispatched(kernel, operator, {"InputTensor": values}, "OutputTensor")
-        assert found.tolist() == [*wanted * 16, *wanted[:2]]
+        result = dispatched(kernel, operator, {"InputTensor": values}, "OutputTensor")
+        assert result.tolist() == [*wanted * 16, *wanted[:2]]

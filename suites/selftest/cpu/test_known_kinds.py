@@ -56,23 +56,23 @@ def test_what_was_found_wrong_last_is_said_of_that_description_and_level_alone()
     tables, later = replace(TABLES), FeatureLevel("6.4")
     asked = [(wrong, level) for wrong in WRONG for level in (LEVEL, later)]
     alone = [violations(wrong, level, replace(TABLES)) for wrong, level in asked]
-    assert len({one[0].text for one in alone if one}) == len(WRONG)
-    for (wrong, level), found in zip(asked * 2, alone * 2, strict=True):
-        assert violations(wrong, level, tables) == violations(wrong, level, tables) == found
+    assert len({item[0].text for item in alone if item}) == len(WRONG)
+    for (wrong, level), result in zip(asked * 2, alone * 2, strict=True):
+        assert violations(wrong, level, tables) == violations(wrong, level, tables) == result
         assert violations(unit_clip(floats(2, 2, 2, 2)), level, tables) == ()
 
 
 @pytest.mark.parametrize(
-    "wrong, said",
+    "wrong, text",
     [
         (unit_clip(floats(2, 2, 2, 2, strides=(8, 4, 2, -1), total_size_in_bytes=64)), "unsigned"),
         (unit_clip(floats(2, 2, 2, 2), floats(2, 2, 2, 2, strides=(0, 4, 2, 1))), "zero"),
         (unit_clip(floats(2, 2, 2, 2), Mean=np.float32(1)), "Mean"),
     ],
 )
-def test_what_cannot_be_said_is_refused_after_what_can(wrong: OperatorDesc, said: str) -> None:
+def test_what_cannot_be_said_is_refused_after_what_can(wrong: OperatorDesc, text: str) -> None:
     tables = replace(TABLES)
     for _ in range(2):
         checked_table(unit_clip(floats(2, 2, 2, 2)), LEVEL, tables, zero_output_strides=False)
-        with pytest.raises(InvalidArgument, match=said):
+        with pytest.raises(InvalidArgument, match=text):
             checked_table(wrong, LEVEL, tables, zero_output_strides=False)

@@ -68,8 +68,8 @@ def results(*rows: tuple[str, str, str, Outcome], **changed: Any) -> dict[str, A
         if outcome is Outcome.FAIL
     )
     run = RunInfo("b", DEVICE, "5.0", "quick", 0, False, {}, WHEN, WHEN)
-    owed = [(clause, operator, data_type, "required") for clause, operator, data_type, _ in rows]
-    made = build_results([ItemRecord("t", Outcome.PASS, 0.0, tallies, (), failures)], owed, run, TABLES)
+    required = [(clause, operator, data_type, "required") for clause, operator, data_type, _ in rows]
+    made = build_results([ItemRecord("t", Outcome.PASS, 0.0, tallies, (), failures)], required, run, TABLES)
     return made | changed
 
 
@@ -118,10 +118,10 @@ def test_a_run_that_finds_what_is_known_agrees() -> None:
 
 
 def test_a_new_departure_and_a_gone_one_are_told_apart() -> None:
-    found = baseline.compare(results(TRUNCATION), baseline.baseline_of(results(FORMULA)))
-    assert found.new == (Departure("round.toward-zero", ROUND, "fail", "FLOAT16"),)
-    assert found.gone == (Departure("clip.formula", CLIP, "fail", "FLOAT32"),)
-    assert not found.agrees
+    comparison = baseline.compare(results(TRUNCATION), baseline.baseline_of(results(FORMULA)))
+    assert comparison.new == (Departure("round.toward-zero", ROUND, "fail", "FLOAT16"),)
+    assert comparison.gone == (Departure("clip.formula", CLIP, "fail", "FLOAT32"),)
+    assert not comparison.agrees
 
 
 def test_another_outcome_of_a_known_row_is_new() -> None:
@@ -152,7 +152,7 @@ def test_another_version_of_the_device_is_noted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("outcome: fail", "outcome: pass", "not known"),
         ("FLOAT32", "FLOAT33", "not known"),
@@ -160,26 +160,26 @@ def test_another_version_of_the_device_is_noted() -> None:
         ("data_types: [FLOAT32]", "data_types: [FLOAT32, FLOAT32]", "stands twice"),
     ],
 )
-def test_a_broken_baseline_is_refused_and_says_where(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_broken_baseline_is_refused_and_says_where(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = tmp_path / "baseline.yaml"
     baseline.write(baseline.baseline_of(results(FORMULA)), path)
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(DocumentError, match=said):
+    with pytest.raises(DocumentError, match=message):
         baseline.load(path)
 
 
 def test_the_commands_write_agree_and_disagree(tmp_path: Path) -> None:
     def run(*arguments: str) -> tuple[int, str]:
-        said = CliRunner().invoke(main, arguments)
-        return said.exit_code, said.output
+        result = CliRunner().invoke(main, arguments)
+        return result.exit_code, result.output
 
-    one, two, known = (str(tmp_path / name) for name in ("one.json", "two.json", "known.yaml"))
-    write_json(Path(one), results(FORMULA))
+    item, two, known = (str(tmp_path / name) for name in ("one.json", "two.json", "known.yaml"))
+    write_json(Path(item), results(FORMULA))
     write_json(Path(two), results(FORMULA, TRUNCATION))
-    assert run("baseline", "write", one, known)[0] == 0
-    assert run("baseline", "check", one, known) == (0, "as known: 1 departure, none new, none gone\n")
+    assert run("baseline", "write", item, known)[0] == 0
+    assert run("baseline", "check", item, known) == (0, "as known: 1 departure, none new, none gone\n")
     code, text = run("baseline", "check", two, known)
     assert code == 1
     assert text.startswith(f"new:  round.toward-zero on {ROUND} FLOAT16: fail\n")
@@ -217,7 +217,7 @@ def test_the_page_tells_each_reason_once_with_its_rows_and_models() -> None:
 def test_of_a_broken_relation_the_page_shows_what_it_demands_beside_what_was_seen() -> None:
     run = results(("round.odd", ROUND, "FLOAT32", Outcome.FAIL))
     seen = "input 0.5 gives 1.0, input -0.5 gives 0.0"
-    related = next(one for one in run["failures"] if one["clause"] == "round.odd")
+    related = next(item for item in run["failures"] if item["clause"] == "round.odd")
     related["details"] = {"input": "0.5", "got": "1.0", "property": seen, "RoundingMode": "TOWARD_ZERO"}
     text = page(run, TABLES, None, "c")
     demanded = "Every mode is an odd function, round(-x) = -round(x)."

@@ -107,10 +107,10 @@ def test_the_fingerprints_stand_side_by_side(compared: dict[str, Any]) -> None:
 
 
 def test_the_terminal_shows_the_departure_with_its_example(compared: dict[str, Any]) -> None:
-    said = " ".join(compared["out"].split())
-    assert "CLIP clip.bounds.inverted (required) on INT8" in said
-    assert "mine.py:Inverted: ✗ fail: Min = 1.0 (0x3f800000), Max = 0.0 (0x00000000): input 0 (0x00) gives" in said
-    assert "nowhere: unavailable: no backend" in said
+    text = " ".join(compared["out"].split())
+    assert "CLIP clip.bounds.inverted (required) on INT8" in text
+    assert "mine.py:Inverted: ✗ fail: Min = 1.0 (0x3f800000), Max = 0.0 (0x00000000): input 0 (0x00) gives" in text
+    assert "nowhere: unavailable: no backend" in text
 
 
 def test_markdown_is_tables_whose_cells_are_whole(compared: dict[str, Any]) -> None:
@@ -168,11 +168,11 @@ def test_only_where_nothing_can_run_is_the_exit_code_3(dmlcts: Callable[..., Ran
 
 def test_runs_that_are_not_alike_are_told(compared: dict[str, Any]) -> None:
     folder = compared["folder"] / "comparison" / "cpu_feature_level=5.0"
-    one, other = finished("one", folder), finished("other", folder)
-    assert compare([one, other], load_tables())["uneven"] == []
+    column, other = finished("one", folder), finished("other", folder)
+    assert compare([column, other], load_tables())["uneven"] == []
     changed = copy.deepcopy(dict(other.results or {}))
     changed["profile"] = "full"
-    document = compare([one, Column("other", changed)], load_tables())
+    document = compare([column, Column("other", changed)], load_tables())
     assert document["uneven"] == ["the runs differ in profile (one: quick; other: full)"]
     console = Console(record=True, width=200, file=io.StringIO())
     print_comparison(document, console)
@@ -240,10 +240,10 @@ ACCOUNT = """ELEMENT_WISE_CLIP on INT8: input 0 gives 1
 
 
 def test_an_account_is_read_back_as_an_example() -> None:
-    found = example("input 0 gives 1", labelled(ACCOUNT))
-    assert found["input"] == "0 (0x00) at index [0]"
-    assert found["given"] == "ScaleBias = none, Min = 1.0 (0x3f800000)"
-    assert example_text(found) == "Min = 1.0 (0x3f800000): input 0 (0x00) gives 0 (0x00); acceptable 1 (0x01)"
+    result = example("input 0 gives 1", labelled(ACCOUNT))
+    assert result["input"] == "0 (0x00) at index [0]"
+    assert result["given"] == "ScaleBias = none, Min = 1.0 (0x3f800000)"
+    assert example_text(result) == "Min = 1.0 (0x3f800000): input 0 (0x00) gives 0 (0x00); acceptable 1 (0x01)"
     assert example_text(example("refused", [("said", "never heard of it")])) == "refused (never heard of it)"
 
 
@@ -254,7 +254,7 @@ def test_results_alone_are_compared_by_their_own_details() -> None:
     departures = compare([column], load_tables())["departures"]
     shown = [cell["example"] for row in departures for cell in row["cells"] if cell and "example" in cell]
     assert len(shown) > 20
-    assert all("got" in one or "said" in one for one in shown)
+    assert all("got" in item or "said" in item for item in shown)
 
 
 def test_cells_are_told_in_words() -> None:

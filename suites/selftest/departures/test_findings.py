@@ -39,11 +39,11 @@ def run(*arguments: str) -> tuple[int, str]:
 @pytest.fixture(scope="module")
 def command() -> list[str]:
     """The command that the page names, which the guide beside the results names as well."""
-    found = re.search(r"^Made by `(dmlcts findings [^`]+)`", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert found is not None
+    result = re.search(r"^Made by `(dmlcts findings [^`]+)`", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert result is not None
     guide = (judged.EXAMPLES / "README.md").read_text("utf-8").replace("\\\n", " ")
-    assert found[1] in " ".join(guide.split())
-    return shlex.split(found[1])[1:]
+    assert result[1] in " ".join(guide.split())
+    return shlex.split(result[1])[1:]
 
 
 def test_the_page_and_its_cases_are_what_their_command_makes(
@@ -54,8 +54,8 @@ def test_the_page_and_its_cases_are_what_their_command_makes(
         (tmp_path / part).symlink_to(CHECKOUT / part, target_is_directory=True)
     (tmp_path / "backends/directml").mkdir()
     monkeypatch.chdir(tmp_path)
-    code, said = run(*command)
-    assert code == 0, said
+    code, text = run(*command)
+    assert code == 0, text
     made = {path.name: path.read_text("utf-8") for path in Path("backends/directml/models").iterdir()}
     kept = {path.name: path.read_text("utf-8") for path in MODELS.iterdir()}
     assert made.keys() - kept.keys() == set(), "run the command of the page"
@@ -100,9 +100,9 @@ def test_every_model_is_what_its_schema_says_and_every_case_is_a_failure_file() 
 
 @pytest.mark.size("thorough")
 def test_every_case_is_judged_again_by_replay_and_the_reference_is_right() -> None:
-    code, said = run("replay", str(MODELS), "--backend", "cpu")
+    code, text = run("replay", str(MODELS), "--backend", "cpu")
     cases = len([*MODELS.glob("*.yaml")])
-    assert (code, f"{cases} cases: 0 fail, {cases} pass" in said) == (0, True), said
+    assert (code, f"{cases} cases: 0 fail, {cases} pass" in text) == (0, True), text
 
 
 def test_since_when_is_what_the_history_and_the_windows_library_show() -> None:
@@ -134,7 +134,11 @@ def test_the_smallest_case_is_one_of_what_is_required_and_the_fewest_elements() 
         return Reproduction({"clause": clause, "title": "t", "case": {"tensors": tensors}}, "1")
 
     required, larger, silent = case("clip.formula", 2), case("clip.formula", 3), case("clip.zero-sign", 1)
-    assert sorted([silent, larger, required], key=lambda one: one.size(TABLES)) == [required, larger, silent]
+    assert sorted([silent, larger, required], key=lambda reproduction: reproduction.size(TABLES)) == [
+        required,
+        larger,
+        silent,
+    ]
     malformed = Reproduction({"clause": "clip.formula", "title": "t", "case": {"tensors": 3}}, "1")
     assert malformed.size(TABLES) > larger.size(TABLES)
 
@@ -145,9 +149,9 @@ def test_models_are_written_beside_the_page_and_what_is_left_over_is_named(tmp_p
     folder.mkdir()
     (folder / "gone.json").write_text("{}", "utf-8")
     arguments = ("findings", str(tmp_path / "run.json"), "--markdown", str(page), "--models", str(folder))
-    code, said = run(*arguments)
+    code, message = run(*arguments)
     assert code == 0
-    assert f"note: {folder / 'gone.json'} belongs to no finding of this run: delete it" in said
+    assert f"note: {folder / 'gone.json'} belongs to no finding of this run: delete it" in message
     text = page.read_text("utf-8")
     name = "round-float16-round.toward-zero"
     assert f"[FLOAT16](cases/{name}.json)" in text or f"[FLOAT16](cases/{name}.yaml)" in text
@@ -159,5 +163,5 @@ def test_models_are_written_beside_the_page_and_what_is_left_over_is_named(tmp_p
 def test_a_folder_that_cannot_be_written_is_refused_with_the_mend(tmp_path: Path) -> None:
     write_json(tmp_path / "run.json", results(FORMULA))
     (tmp_path / "file").write_text("", "utf-8")
-    code, said = run("findings", str(tmp_path / "run.json"), "--models", str(tmp_path / "file" / "cases"))
-    assert (code, "choose another folder" in said) == (2, True)
+    code, text = run("findings", str(tmp_path / "run.json"), "--models", str(tmp_path / "file" / "cases"))
+    assert (code, "choose another folder" in text) == (2, True)

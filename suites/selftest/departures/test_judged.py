@@ -30,8 +30,8 @@ def test_each_document_is_one_line_in_the_order_of_backends() -> None:
     runs = [results(FORMULA, HELD, backend="z", **made), results(HELD, backend="a", **made)]
     digest = tables_digest(made["specs"])[:12]
     assert judged.table(runs).splitlines()[2:] == [
-        f"| `{name}` | a | l · 1 | 5.0 | quick | 1 | {found} | {digest} | 1.0.0 at cdcdcdcdcdcd, modified |"
-        for name, found in (("a", "CONFORMANT | 1 of 1 | none"), ("z", "NOT CONFORMANT | 1 of 2 | CLIP: 1 clause"))
+        f"| `{name}` | a | l · 1 | 5.0 | quick | 1 | {text} | {digest} | 1.0.0 at cdcdcdcdcdcd, modified |"
+        for name, text in (("a", "CONFORMANT | 1 of 1 | none"), ("z", "NOT CONFORMANT | 1 of 2 | CLIP: 1 clause"))
     ]
 
 
@@ -40,10 +40,10 @@ def test_a_run_of_other_tables_than_the_newest_is_marked() -> None:
     older = results(HELD, backend="b", specs={"clip.yaml": "ab" * 32})
     alike = judged.table([newer, results(HELD, backend="b")])
     assert "≠" not in alike
-    first, second, _, said = judged.table([older, newer]).splitlines()[2:]
+    first, second, _, text = judged.table([older, newer]).splitlines()[2:]
     assert "≠" not in first
     assert f"| {tables_digest(older['specs'])[:12]} (≠ the newest) |" in second
-    assert said.startswith(f"1 of 2 runs used other tables than the newest run ({tables_digest(newer['specs'])[:12]})")
+    assert text.startswith(f"1 of 2 runs used other tables than the newest run ({tables_digest(newer['specs'])[:12]})")
 
 
 def test_departures_are_counted_by_clause_not_by_type_and_gaps_are_none() -> None:

@@ -85,27 +85,27 @@ def test_runs_of_different_tables_are_refused_with_the_mend(tmp_path: Path) -> N
     with pytest.raises(MixedTablesError, match="give --mixed"):
         compare([first, other], TABLES)
     arguments = written(tmp_path, a=conformant(), c=of_other_tables())
-    code, said = run("compare", *arguments)
+    code, text = run("compare", *arguments)
     assert code == 2
-    assert f"the runs differ in tables (a: {ALIKE}; c: {OTHER}); run the older ones again, or give --mixed" in said
+    assert f"the runs differ in tables (a: {ALIKE}; c: {OTHER}); run the older ones again, or give --mixed" in text
 
 
 def test_a_run_of_other_tables_than_those_here_is_refused_before_anything_is_judged(tmp_path: Path) -> None:
     arguments = written(tmp_path, c=of_other_tables())
-    code, said = run("compare", "nowhere", *arguments, "--results", str(tmp_path / "runs"))
-    assert (code, "judging" in said) == (2, False)
-    assert "give --mixed" in said
-    code, said = run("compare", "nowhere", *arguments, "--results", str(tmp_path / "runs"), "--mixed")
-    assert (code, "judging nowhere" in said) == (0, True)
+    code, text = run("compare", "nowhere", *arguments, "--results", str(tmp_path / "runs"))
+    assert (code, "judging" in text) == (2, False)
+    assert "give --mixed" in text
+    code, text = run("compare", "nowhere", *arguments, "--results", str(tmp_path / "runs"), "--mixed")
+    assert (code, "judging nowhere" in text) == (0, True)
 
 
 def test_runs_of_the_same_tables_are_compared_without_a_mark(tmp_path: Path) -> None:
     other = of_other_tables() | {"specs": conformant()["specs"]}
-    code, said = run("compare", *written(tmp_path, a=conformant(), b=other))
+    code, text = run("compare", *written(tmp_path, a=conformant(), b=other))
     assert code == 0
-    assert "≠" not in said
-    assert "differ in tables" not in said
-    assert f"tables {ALIKE}, suite 0.9.0 at cdcdcdcdcdcd, modified" in said, "another commit is said, not refused"
+    assert "≠" not in text
+    assert "differ in tables" not in text
+    assert f"tables {ALIKE}, suite 0.9.0 at cdcdcdcdcdcd, modified" in text, "another commit is said, not refused"
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_the_errors_of_mixed_runs_are_marked() -> None:
 
 def test_a_difference_says_what_both_were_made_with() -> None:
     for other, marked in ((of_other_tables(), True), (conformant(), False)):
-        found = difference.difference(conformant(), other)
-        jsonschema.validate(found, schema("difference-1"))
-        for shown in (difference.text(found, TABLES), difference.markdown(found, TABLES)):
+        result = difference.difference(conformant(), other)
+        jsonschema.validate(result, schema("difference-1"))
+        for shown in (difference.text(result, TABLES), difference.markdown(result, TABLES)):
             assert f"A: tables {ALIKE}, suite " in shown
             assert f"B: {Provenance.of('B', other)}" in shown
             assert ("other tables than A" in shown) is marked
@@ -165,8 +165,8 @@ def test_a_history_says_what_each_release_was_judged_with(tmp_path: Path) -> Non
             shown = view(document)
             assert f"tables {ALIKE}, suite " in shown
             assert ("≠ other tables than 1" in shown, "the runs differ in tables" in shown) == (marked, marked)
-    for one in mixed["releases"]:
-        one.pop("made_with", None)
+    for item in mixed["releases"]:
+        item.pop("made_with", None)
     assert all("not recorded" in view(mixed) for view in views), "as earlier versions wrote it"
 
 
@@ -178,7 +178,7 @@ def test_one_run_s_pages_name_the_digest_that_others_show() -> None:
 
 def _commands(text: str) -> list[tuple[str, list[str]]]:
     """The commands of a guide's blocks, each with the folder that its block goes into."""
-    found = []
+    result = []
     for block in text.split("```sh\n")[1:]:
         folder = "."
         for line in block.partition("```")[0].replace("\\\n", "").splitlines():
@@ -186,8 +186,8 @@ def _commands(text: str) -> list[tuple[str, list[str]]]:
             if words[:1] == ["cd"]:
                 folder = words[1]
             elif words:
-                found.append((folder, words))
-    return found
+                result.append((folder, words))
+    return result
 
 
 @pytest.mark.size("thorough")

@@ -59,42 +59,42 @@ def failing(*outcomes: Outcome, row: tuple[str, str, str] = ROW) -> ItemRecord:
     )
 
 
-def results(items: list[ItemRecord], given: Waivers, **more: Any) -> dict[str, Any]:
+def results(items: list[ItemRecord], value: Waivers, **more: Any) -> dict[str, Any]:
     run = replace(RUN, selection=more.pop("selection", {}))
-    owed = [(*row, "required") for row in (ROW, ("clip.cast.integer", CLIP, "INT32"))]
-    passed = ItemRecord("test_b.py::test_b", Outcome.PASS, 0.1, (ClauseTally(*owed[1][:3], Outcome.PASS, 1, 1, 0),))
-    found = build_results(given.apply([*items, passed]), owed, run, TABLES)
-    found |= given.told(found)
-    validate_results(found)
-    return found
+    required = [(*row, "required") for row in (ROW, ("clip.cast.integer", CLIP, "INT32"))]
+    passed = ItemRecord("test_b.py::test_b", Outcome.PASS, 0.1, (ClauseTally(*required[1][:3], Outcome.PASS, 1, 1, 0),))
+    result = build_results(value.apply([*items, passed]), required, run, TABLES)
+    result |= value.told(result)
+    validate_results(result)
+    return result
 
 
 def test_a_waived_failure_leaves_the_verdict_alone_and_stays_visible() -> None:
-    given = waivers()
-    found = results([failing(Outcome.FAIL)], given)
-    assert found["verdict"] == "CONFORMANT"
-    assert {row["id"]: row["outcome"] for row in found["clauses"]} == {
+    value = waivers()
+    result = results([failing(Outcome.FAIL)], value)
+    assert result["verdict"] == "CONFORMANT"
+    assert {row["id"]: row["outcome"] for row in result["clauses"]} == {
         "clip.formula": "waived",
         "clip.cast.integer": "pass",
     }
-    assert [failure["outcome"] for failure in found["failures"]] == ["waived"]
-    assert found["waivers"] == [
+    assert [failure["outcome"] for failure in result["failures"]] == ["waived"]
+    assert result["waivers"] == [
         {**GOOD, "rows": 1, "waived": [{"id": "clip.formula", "operator": CLIP, "data_type": "FLOAT32"}]}
     ]
-    assert unexpected_passes(found) == []
-    assert b"skipped" in junit_xml(given.apply([failing(Outcome.FAIL)]), found)
+    assert unexpected_passes(result) == []
+    assert b"skipped" in junit_xml(value.apply([failing(Outcome.FAIL)]), result)
     page = io.StringIO()
-    summary(found, TABLES, Console(file=page, width=80))
+    summary(result, TABLES, Console(file=page, width=80))
     words = "1 waived clause (1 of 2 rows, 50.0 %)"
-    for told in (page.getvalue(), markdown(found, TABLES), html(found, TABLES)):
-        for said in ("waived", "clip.formula", words, "The driver is wrong.", GOOD["issue"], "2027-01-31"):
-            assert said in " ".join(told.replace("\\", "").split())
+    for text in (page.getvalue(), markdown(result, TABLES), html(result, TABLES)):
+        for texts in ("waived", "clip.formula", words, "The driver is wrong.", GOOD["issue"], "2027-01-31"):
+            assert texts in " ".join(text.replace("\\", "").split())
 
 
 def test_without_the_waiver_the_same_failure_is_one() -> None:
-    found = results([failing(Outcome.FAIL)], Waivers())
-    assert found["verdict"] == "NOT_CONFORMANT"
-    assert "waivers" not in found
+    result = results([failing(Outcome.FAIL)], Waivers())
+    assert result["verdict"] == "NOT_CONFORMANT"
+    assert "waivers" not in result
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.FAIL])
@@ -162,7 +162,7 @@ def test_a_device_that_says_nothing_has_no_waivers() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed, said",
+    "changed, text",
     [
         ({"vendor": "*"}, "its vendor '\\*' names nothing"),
         ({"vendor": "**"}, "its vendor"),
@@ -190,8 +190,8 @@ def test_a_device_that_says_nothing_has_no_waivers() -> None:
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_a_waiver_that_names_nothing_is_refused(changed: dict[str, str], said: str) -> None:
-    with pytest.raises(WaiverError, match=f"waiver 1 \\(clip.formula\\): {said}"):
+def test_a_waiver_that_names_nothing_is_refused(changed: dict[str, str], text: str) -> None:
+    with pytest.raises(WaiverError, match=f"waiver 1 \\(clip.formula\\): {text}"):
         waivers(**changed)
 
 
@@ -243,10 +243,10 @@ def test_a_waiver_about_nothing_in_the_tables_is_refused_before_the_run(changed:
 
 def test_a_waiver_about_no_row_of_a_whole_run_is_refused_after_it() -> None:
     idle = waivers(clause="clip.cast.float16", data_type="FLOAT16")
-    found = results([failing(Outcome.FAIL)], idle)
-    assert len(unmatched(found)) == 1
+    result = results([failing(Outcome.FAIL)], idle)
+    assert len(unmatched(result)) == 1
     with pytest.raises(WaiverError, match="matches nothing that ran or was owed"):
-        idle.check_matched(found)
+        idle.check_matched(result)
     with pytest.raises(WaiverError, match="matches nothing"):  # all of the waiver's operator ran
         idle.check_matched(results([failing(Outcome.FAIL)], idle, selection={"operators": [CLIP]}))
     for part in ({"operators": ["ELEMENT_WISE_ROUND"]}, {"operators": [CLIP], "data_types": ["FLOAT32"]}):
@@ -254,13 +254,13 @@ def test_a_waiver_about_no_row_of_a_whole_run_is_refused_after_it() -> None:
 
 
 def test_an_unexpected_pass_is_reported() -> None:
-    found = results([failing(Outcome.PASS)], waivers())
-    assert [waiver["clause"] for waiver in unexpected_passes(found)] == ["clip.formula"]
+    result = results([failing(Outcome.PASS)], waivers())
+    assert [waiver["clause"] for waiver in unexpected_passes(result)] == ["clip.formula"]
     page = io.StringIO()
-    summary(found, TABLES, Console(file=page, width=80))
+    summary(result, TABLES, Console(file=page, width=80))
     assert "unexpected pass  clip.formula" in page.getvalue()
-    assert "remove it" in markdown(found, TABLES)
-    assert "remove it" in html(found, TABLES)
+    assert "remove it" in markdown(result, TABLES)
+    assert "remove it" in html(result, TABLES)
     assert unexpected_passes(results([failing(Outcome.CRASH)], waivers())) == []
 
 
@@ -282,7 +282,7 @@ waivers:
 
 
 @pytest.mark.parametrize(
-    "old, new, said",
+    "old, new, message",
     [
         (f'expires: "{NEXT}"', 'expires: "2999-02-31"', "2999-02-31 is no date; write it as 2027-01-31"),
         (f'expires: "{NEXT}"', "expires: 2999-01-31", "as a date"),
@@ -304,7 +304,7 @@ waivers:
         (f'vendor: "{MACHINE}"', "vendor: !!python/object/apply:os.getcwd []", "no YAML"),
     ],
 )
-def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = tmp_path / "w.yaml"
     path.write_text(WRITTEN, encoding="utf-8")
     assert load(path).entries[0].data_types == ("FLOAT32",)
@@ -313,7 +313,7 @@ def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, old: str, new: str
     with pytest.raises((DocumentError, WaiverError)) as caught:
         load(path)
     text = str(caught.value)
-    assert said in text
+    assert message in text
     assert "\n" not in text
 
 

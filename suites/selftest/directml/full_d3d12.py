@@ -187,9 +187,9 @@ class Queue(DeviceChild):
                 recorded.execute(device.heap)
 
     def Signal(self, fence: int, value: int) -> int:
-        found = implementation(fence)
-        assert isinstance(found, Fence)
-        found.pending = value
+        result = implementation(fence)
+        assert isinstance(result, Fence)
+        result.pending = value
         return 0
 
 

@@ -107,7 +107,7 @@ def test_a_fused_activation_is_a_description_whose_tensors_are_null() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fused", "said"),
+    ("fused", "text"),
     [
         ("RELU", "FusedActivation is 'RELU', not an operator or None"),
         (
@@ -118,9 +118,9 @@ def test_a_fused_activation_is_a_description_whose_tensors_are_null() -> None:
         (OperatorDesc("ACTIVATION_LEAKY_RELU", {}), "Alpha is None, not a FLOAT"),
     ],
 )
-def test_what_no_structure_can_say_of_an_activation_is_refused(fused: Any, said: str) -> None:
+def test_what_no_structure_can_say_of_an_activation_is_refused(fused: Any, text: str) -> None:
     tensors = {"ATensor": F32, "BTensor": F32, "OutputTensor": F32}
-    with pytest.raises(InvalidArgument, match=said):
+    with pytest.raises(InvalidArgument, match=text):
         Description(OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": fused}))
 
 

@@ -37,8 +37,8 @@ def headers_of(module: ModuleType) -> dict[str, Any]:
 
 @cache
 def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
+    return result
 
 
 def structures_of(module: ModuleType) -> list[Any]:
@@ -53,8 +53,8 @@ def interfaces_of(module: ModuleType) -> list[com.Interface]:
     return list(module.INTERFACES)
 
 
-def _named(one: object) -> str:
-    return str(getattr(one, "__name__", None) or getattr(one, "name", ""))
+def _named(item: object) -> str:
+    return str(getattr(item, "__name__", None) or getattr(item, "name", ""))
 
 
 def every(kind: Callable[[ModuleType], list[Any]]) -> list[Any]:
@@ -64,15 +64,15 @@ def every(kind: Callable[[ModuleType], list[Any]]) -> list[Any]:
 
 def _members(structure: Any) -> dict[str, list[int]]:
     """Name to offset and size, the members of an unnamed union among the structure's own."""
-    found = {}
+    result = {}
     for name, kind in structure._fields_:
         if name in getattr(structure, "_anonymous_", ()):
             offset = getattr(structure, name).offset
-            found |= {inner: [offset + place, size] for inner, (place, size) in _members(kind).items()}
+            result |= {inner: [offset + place, size] for inner, (place, size) in _members(kind).items()}
         else:
             field = getattr(structure, name)
-            found[name] = [field.offset, field.size]
-    return found
+            result[name] = [field.offset, field.size]
+    return result
 
 
 @pytest.mark.parametrize("module", every(structures_of))
@@ -114,9 +114,9 @@ def test_the_whole_element_wise_family_is_described() -> None:
 
 
 def test_the_activations_have_the_numbers_of_the_header() -> None:
-    found = {f"DML_OPERATOR_{name}": layout.code for name, layout in ACTIVATIONS.items()}
-    assert found == headers_of(dml)["activations"]
-    assert len(found) == 17
+    result = {f"DML_OPERATOR_{name}": layout.code for name, layout in ACTIVATIONS.items()}
+    assert result == headers_of(dml)["activations"]
+    assert len(result) == 17
 
 
 def test_inputs_and_outputs_are_told_apart() -> None:

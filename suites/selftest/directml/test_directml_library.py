@@ -69,15 +69,15 @@ def test_the_pinned_digest_is_the_one_of_microsofts_library() -> None:
 
 
 def test_fetching_keeps_the_library_with_its_licence_and_nothing_else(tmp_path: Path) -> None:
-    said: list[str] = []
+    texts: list[str] = []
     pip = Pip()
-    fetched = fetching.fetch(tmp_path / "cache", said.append, pip)
+    fetched = fetching.fetch(tmp_path / "cache", texts.append, pip)
     assert fetched.downloaded
     assert fetched.library.read_bytes() == CONTENT
     assert sorted(path.name for path in fetched.library.parent.iterdir()) == ["LICENSE", "NOTICE", "libdirectml.so"]
     assert list((tmp_path / "cache").iterdir()) == [fetched.library.parent]
-    assert "MIT" in said[0]
-    assert str(fetched.library.parent) in said[1]
+    assert "MIT" in texts[0]
+    assert str(fetched.library.parent) in texts[1]
     (command,) = pip.commands
     assert {"--no-deps", "--only-binary=:all:", f"torch-directml=={fetching.VERSION}"} <= set(command)
 
@@ -91,13 +91,13 @@ def test_fetching_again_downloads_nothing(tmp_path: Path) -> None:
 
 
 def test_a_damaged_library_is_fetched_again(tmp_path: Path) -> None:
-    said: list[str] = []
-    library_path = fetching.fetch(tmp_path, said.append, Pip()).library
+    texts: list[str] = []
+    library_path = fetching.fetch(tmp_path, texts.append, Pip()).library
     library_path.write_bytes(CONTENT[:-1])
-    again = fetching.fetch(tmp_path, said.append, Pip())
+    again = fetching.fetch(tmp_path, texts.append, Pip())
     assert again.downloaded
     assert library_path.read_bytes() == CONTENT
-    assert any("damaged" in line for line in said)
+    assert any("damaged" in line for line in texts)
     assert list(tmp_path.iterdir()) == [library_path.parent]
 
 
@@ -191,9 +191,9 @@ def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
 @on_linux
 def test_the_fetched_library_is_found(tmp_path: Path) -> None:
     fetched = fetching.fetch(tmp_path, lambda line: None, Pip())
-    found = library.find("", tmp_path)
-    assert found.path == fetched.library
-    assert "torch-directml" in found.origin
+    find = library.find("", tmp_path)
+    assert find.path == fetched.library
+    assert "torch-directml" in find.origin
 
 
 @on_linux
@@ -251,9 +251,9 @@ def test_a_file_that_is_no_library_is_refused_in_one_line(tmp_path: Path) -> Non
 
 def test_a_file_for_neither_system_is_named_with_what_it_begins_with(tmp_path: Path) -> None:
     (tmp_path / "libdirectml.so").write_bytes(b"version https://git-lfs")
-    found = library.find(str(tmp_path), tmp_path)
+    find = library.find(str(tmp_path), tmp_path)
     with pytest.raises(BackendUnavailable, match=r"begins with b'vers', neither .*ELF.* nor .*PE.*; give .*itself"):
-        library.bridge_for(found, tmp_path)
+        library.bridge_for(find, tmp_path)
     (tmp_path / "libdirectml.so").write_bytes(b"\x7fELF")
     assert not library.is_for_windows(tmp_path / "libdirectml.so")
 
@@ -262,11 +262,11 @@ def test_a_file_for_neither_system_is_named_with_what_it_begins_with(tmp_path: P
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="of 64-bit x86")
 def test_a_damaged_windows_library_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "DirectML.dll").write_bytes(b"MZ" + CONTENT)
-    found = library.find(str(tmp_path / "DirectML.dll"), tmp_path)
-    connected = library.bridge_for(found, cache_folder())
+    find = library.find(str(tmp_path / "DirectML.dll"), tmp_path)
+    connected = library.bridge_for(find, cache_folder())
     assert connected is not None
     with pytest.raises(BackendUnavailable, match="cannot be loaded: the place of its header"):
-        library.Library(found, connected)
+        library.Library(find, connected)
 
 
 def test_another_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

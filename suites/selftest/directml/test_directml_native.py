@@ -237,10 +237,10 @@ class CoreFactory(ComObject):
 
 def _listed(factory: ComObject, interface: Interface, read: Callable[[Pointer], list[Any]]) -> list[tuple[str, str]]:
     with Pointer(interface, factory.address) as pointer:
-        found = read(pointer)
-    for each in found:
+        result = read(pointer)
+    for each in result:
         each.pointer.release()
-    return [(each.name, each.driver) for each in found]
+    return [(each.name, each.driver) for each in result]
 
 
 def test_the_adapters_of_windows_are_listed_with_their_drivers() -> None:
@@ -258,8 +258,8 @@ def test_the_adapters_of_windows_are_listed_with_their_drivers() -> None:
 
 def test_the_adapters_of_wsl_are_listed_with_their_drivers() -> None:
     before, faults = live_objects(), Faults()
-    found = _listed(CoreFactory(faults), dxcore.IDXCoreAdapterFactory, adapters.dxcore_adapters)
-    assert found == [("A GPU of the host", "1.2.3.4")]
+    listed = _listed(CoreFactory(faults), dxcore.IDXCoreAdapterFactory, adapters.dxcore_adapters)
+    assert listed == [("A GPU of the host", "1.2.3.4")]
     assert not faults
     assert live_objects() == before
 

@@ -41,11 +41,11 @@ def _departures() -> dict[str, str]:
     return DEPARTURES | dict.fromkeys(exact_descriptions("POW"), _EXPONENTS)
 
 
-def _taken(name: str, given: list[Task]) -> list[Task]:
+def _taken(name: str, value: list[Task]) -> list[Task]:
     """The tasks without those whose ScaleBias the library refuses."""
     if name.rsplit("-", 1)[-1] not in _UNSCALED:
-        return given
-    return [task for task in given if task.operator.attributes.get("ScaleBias") is None]
+        return value
+    return [task for task in value if task.operator.attributes.get("ScaleBias") is None]
 
 
 @pytest.fixture(scope="module", params=["operator", "graph"])
@@ -60,18 +60,18 @@ def test_every_signature(operator: str, device: DirectMLDevice) -> None:
 
 
 def _check(name: str, made: list[Task], device: DirectMLDevice) -> None:
-    given = _taken(name, made)
+    taken = _taken(name, made)
     if name in UNDEFINED:
-        for task in given:
+        for task in taken:
             with pytest.raises(ExecutionFailed, match="declared typed, but a structured view is bound"):
                 wrong(device.create, task)
         return
-    found = [(task.operator, wrong(device.create, task)) for task in given]
+    result = [(task.operator, wrong(device.create, task)) for task in taken]
     known = _departures() | (OF_SINGLE_OPERATORS if device.options.path == "operator" else {})
     if name in known:
-        assert any(one for _, one in found), f"no longer so: {known[name]}"
+        assert any(item for _, item in result), f"no longer so: {known[name]}"
     else:
-        wrongly = [f"{operator}: {one}" for operator, one in found if one]
+        wrongly = [f"{operator}: {item}" for operator, item in result if item]
         assert not wrongly, "; ".join(wrongly)
 
 

@@ -48,9 +48,16 @@ class Library(ComObject):
         return self.made(Table, out)
 
     def table(self, desc: int) -> None:
-        found = dml.DML_BINDING_TABLE_DESC.from_address(desc)
-        handles = found.CPUDescriptorHandle, found.GPUDescriptorHandle
-        self.notes.append(("table for", self.names[found.Dispatchable], found.SizeInDescriptors, handles))
+        dml_binding_table_desc = dml.DML_BINDING_TABLE_DESC.from_address(desc)
+        handles = dml_binding_table_desc.CPUDescriptorHandle, dml_binding_table_desc.GPUDescriptorHandle
+        self.notes.append(
+            (
+                "table for",
+                self.names[dml_binding_table_desc.Dispatchable],
+                dml_binding_table_desc.SizeInDescriptors,
+                handles,
+            )
+        )
 
 
 class Noted(ComObject):
@@ -62,8 +69,8 @@ class Noted(ComObject):
         super().__init__(library.faults)
         self.library = library
 
-    def note(self, *said: Any) -> None:
-        self.library.notes.append(said)
+    def note(self, *text: Any) -> None:
+        self.library.notes.append(text)
 
 
 class Compiled(Noted):
@@ -114,12 +121,12 @@ class Table(Noted):
     @staticmethod
     def _read(count: int, bindings: int) -> list[tuple[int, int, int]]:
         assert bindings
-        found = []
+        result = []
         for desc in (dml.DML_BINDING_DESC * count).from_address(bindings):
             assert desc.Type == BUFFER
             buffer = dml.DML_BUFFER_BINDING.from_address(desc.Desc)
-            found.append((buffer.Buffer, buffer.Offset, buffer.SizeInBytes))
-        return found
+            result.append((buffer.Buffer, buffer.Offset, buffer.SizeInBytes))
+        return result
 
 
 class Scratch:
@@ -244,9 +251,9 @@ def test_an_operator_that_wants_nothing_is_given_nothing(stage: Stage, monkeypat
     monkeypatch.setitem(WANTED, "initializer", (0, 0, 0))
     assert stage.session.initialize(stage.compiled) is None
     stage.session.dispatch(stage.compiled, properties(stage.compiled), Bindings(1), Bindings(1), None)
-    said = [note[0] for note in stage.library.notes]
-    assert said.count("record") == said.count("execute") == 2
-    assert not {"temporary", "persistent"} & set(said)
+    text = [note[0] for note in stage.library.notes]
+    assert text.count("record") == text.count("execute") == 2
+    assert not {"temporary", "persistent"} & set(text)
     assert stage.host.made == 0
 
 

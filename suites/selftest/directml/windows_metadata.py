@@ -82,7 +82,7 @@ class Module:
 
     def methods(self, name: str) -> dict[str, tuple[int, int, str]]:
         """The own methods of an interface: name to slot, number of arguments, and what it returns."""
-        found = {}
+        result = {}
         for node in self._classes[name].body:
             if isinstance(node, ast.FunctionDef):
                 decorator = node.decorator_list[0]
@@ -90,8 +90,8 @@ class Module:
                 slot = ast.literal_eval(decorator.args[0])
                 assert node.returns is not None
                 returned = ast.unparse(node.returns).rpartition(".")[2]
-                found[node.name] = (slot, len(node.args.args) - 1, returned)
-        return found
+                result[node.name] = (slot, len(node.args.args) - 1, returned)
+        return result
 
     def iid(self, name: str) -> str:
         """An interface's IID, in its written form."""
@@ -109,13 +109,13 @@ class Module:
         for item in node.body:
             if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
                 continue
-            found = self._type(item.annotation, inner)
-            start = 0 if union else (position + found.alignment - 1) // found.alignment * found.alignment
-            members[item.target.id] = (start, found.size)
+            layout = self._type(item.annotation, inner)
+            start = 0 if union else (position + layout.alignment - 1) // layout.alignment * layout.alignment
+            members[item.target.id] = (start, layout.size)
             if item.target.id.startswith("Anonymous"):
-                members |= {name: (start + offset, size) for name, (offset, size) in found.members.items()}
-            position = max(position, start + found.size)
-            alignment = max(alignment, found.alignment)
+                members |= {name: (start + offset, size) for name, (offset, size) in layout.members.items()}
+            position = max(position, start + layout.size)
+            alignment = max(alignment, layout.alignment)
         return Layout((position + alignment - 1) // alignment * alignment, alignment, members)
 
     def _type(self, node: ast.expr, inner: dict[str, ast.ClassDef]) -> Layout:

@@ -47,8 +47,8 @@ def computed(
 def test_float_instructions_are_ieee_754_without_their_fast_flags(
     word: str, cases: list[tuple[tuple[float | str, ...], str]]
 ) -> None:
-    found = computed(f"  %r = {word} fast float %a, %b\n", ("float",) * 2, "float", *(case for case, _ in cases))
-    assert found == [expected for _, expected in cases]
+    texts = computed(f"  %r = {word} fast float %a, %b\n", ("float",) * 2, "float", *(case for case, _ in cases))
+    assert texts == [expected for _, expected in cases]
 
 
 def test_fast_is_no_order_to_forget_nan_and_signed_zero() -> None:
@@ -97,13 +97,13 @@ def test_half_instructions_round_once(word: str, case: tuple[float | str, ...], 
     ],
 )
 def test_conversions_to_integers_saturate(word: str, source: str, target: str, cases: list[tuple[float, int]]) -> None:
-    found = results(
+    numbers = results(
         each((source,), target, f"  %r = {word} {source} %a to {target}\n"),
         (source,),
         target,
-        [(one,) for one, _ in cases],
+        [(value,) for value, _ in cases],
     )
-    assert found == [bits_of(target, expected) for _, expected in cases]
+    assert numbers == [bits_of(target, expected) for _, expected in cases]
 
 
 @pytest.mark.parametrize(
@@ -221,15 +221,15 @@ def test_a_fused_half_mad_is_the_exact_sum_rounded_once() -> None:
     patterns[:2000, 2] = patterns[:2000, 0] ^ 0x8000  # near cancellation with a factor near one
     patterns[:2000, 1] = 0x3C00 + patterns[:2000, 1] % 9
     kinds = ("half",) * 3
-    found = results(
+    numbers = results(
         each(kinds, "half", intrinsic(46, kinds, "half")),
         kinds,
         "half",
-        [[f"{one:x}" for one in row] for row in patterns.tolist()],
+        [[f"{item:x}" for item in row] for row in patterns.tolist()],
     )
     checked = 0
-    for (a, b, c), bits in zip(patterns.tolist(), found, strict=True):
-        if any(one & 0x7C00 == 0x7C00 for one in (a, b, c)):
+    for (a, b, c), bits in zip(patterns.tolist(), numbers, strict=True):
+        if any(item & 0x7C00 == 0x7C00 for item in (a, b, c)):
             continue
         exact = exact_half(a) * exact_half(b) + exact_half(c)
         if not exact:
@@ -274,8 +274,8 @@ def test_float32_arithmetic_keeps_or_flushes_subnormals(
     lines: str, kinds: tuple[str, ...], case: tuple[float | str, ...], preserved: str, flushed: str
 ) -> None:  # type: ignore[type-arg]
     for personality, expected in ((Personality(), preserved), (FLUSH, flushed)):
-        (found,) = computed(lines, kinds, "float", case, personality=personality)
-        assert (int(found, 16) & 0x7FFFFFFF > 0x7F800000) if expected == "nan" else found == expected
+        (text,) = computed(lines, kinds, "float", case, personality=personality)
+        assert (int(text, 16) & 0x7FFFFFFF > 0x7F800000) if expected == "nan" else text == expected
 
 
 def test_comparisons_flush_their_operands() -> None:
@@ -441,13 +441,15 @@ def test_half_conversions_work_without_the_instructions(monkeypatch: pytest.Monk
         pytest.skip("this processor has no f16c to do without")
     patterns = [f"{pattern:x}" for pattern in range(0, 1 << 16, 7)]
     widen, narrow = "  %r = fpext half %a to float\n", "  %r = fptrunc float %a to half\n"
-    with_them = computed(widen, ("half",), "float", *((one,) for one in patterns))
-    between = [f"{int(one, 16) + delta & 0xFFFFFFFF:x}" for one in with_them for delta in (0, 1, 0x1000, 0xFFF, 0x1001)]
-    narrowed = computed(narrow, ("float",), "half", *((one,) for one in between))
+    with_them = computed(widen, ("half",), "float", *((item,) for item in patterns))
+    between = [
+        f"{int(text, 16) + delta & 0xFFFFFFFF:x}" for text in with_them for delta in (0, 1, 0x1000, 0xFFF, 0x1001)
+    ]
+    narrowed = computed(narrow, ("float",), "half", *((text,) for text in between))
     lesser = (
-        ",".join(one for one in features.split(",") if not one.startswith(("+f16c", "+avx512", "+avx10")))
+        ",".join(word for word in features.split(",") if not word.startswith(("+f16c", "+avx512", "+avx10")))
         + ",-f16c,-avx512f,-avx512fp16"
     )
     monkeypatch.setattr(codegen, "processor", lambda: ("x86-64-v2", lesser))
-    assert computed(widen, ("half",), "float", *((one,) for one in patterns)) == with_them
-    assert computed(narrow, ("float",), "half", *((one,) for one in between)) == narrowed
+    assert computed(widen, ("half",), "float", *((item,) for item in patterns)) == with_them
+    assert computed(narrow, ("float",), "half", *((text,) for text in between)) == narrowed

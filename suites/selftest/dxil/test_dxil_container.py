@@ -41,8 +41,8 @@ def refused(content: bytes) -> str:
 
 def test_the_program_is_found_among_other_parts() -> None:
     code = bitcode(COPY)
-    found = program(wrap(code, parts=[(b"SFI0", bytes(8)), (b"HASH", bytes(20))]))
-    assert (found.bitcode, found.shader_model) == (code, (6, 0))
+    result = program(wrap(code, parts=[(b"SFI0", bytes(8)), (b"HASH", bytes(20))]))
+    assert (result.bitcode, result.shader_model) == (code, (6, 0))
     assert [name for name, _ in parts(wrap(code, parts=[(b"SFI0", bytes(8))]))] == ["SFI0", "DXIL"]
 
 
@@ -88,7 +88,7 @@ def test_a_data_layout_that_llvm_refuses_is_patched() -> None:
     written = [(ord(letter) >> 5 << 6) | ord(letter) & 31 | 32 for letter in "08"]
     wanted = [(ord(letter) >> 5 << 6) | ord(letter) & 31 | 32 for letter in "32"]
     text = f"{bits:b}"
-    before, after = (f"{two << 12 | one:024b}" for one, two in (written, wanted))
+    before, after = (f"{two << 12 | number:024b}" for number, two in (written, wanted))
     place = "".join(f"{(ord(letter) >> 5 << 6) | ord(letter) & 31 | 32:012b}" for letter in "i8:"[::-1])
     assert text.count(before + place) == 1
     broken = int(text.replace(before + place, after + place), 2).to_bytes(len(sound), "little")

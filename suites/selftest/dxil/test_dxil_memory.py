@@ -144,7 +144,7 @@ def test_one_memory_can_be_both_views() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "given", "kept"),
+    ("number", "code", "numbers", "kept"),
     [
         (R8U, "u1", [0, 255, 256, 0x7FFFFFFF, -1], [0, 255, 255, 255, 255]),
         (R8S, "i1", [0, 127, 128, -128, -129, 0x7FFFFFFF, -(1 << 31)], [0, 127, 127, -128, -128, 127, -128]),
@@ -155,11 +155,11 @@ def test_one_memory_can_be_both_views() -> None:
     ],
 )
 def test_a_typed_store_of_integers_is_clamped_to_its_format(
-    number: int, code: str, given: list[int], kept: list[int]
+    number: int, code: str, numbers: list[int], kept: list[int]
 ) -> None:
-    source, target = np.array(given, "i4"), np.zeros(len(given), code)
+    source, target = np.array(numbers, "i4"), np.zeros(len(numbers), code)
     shader = compiled(module(THREAD + load("a", "i32", 0) + typed_store("%a", 1), [structured(4), typed()]))
-    shader.dispatch((len(given), 1, 1), b"", [view(source, 4), view(target, format=number)])
+    shader.dispatch((len(numbers), 1, 1), b"", [view(source, 4), view(target, format=number)])
     assert target.tolist() == kept
 
 
@@ -233,7 +233,7 @@ def test_a_binding_that_does_not_suit_the_shader_is_refused() -> None:
 
 def test_the_shader_tells_its_resources_and_group() -> None:
     shader = compiled(module("", [structured(4), typed(), RAW], constants=40, threads=(8, 2, 1)))
-    assert [(one.kind, one.register, one.stride) for one in shader.resources] == [
+    assert [(resource.kind, resource.register, resource.stride) for resource in shader.resources] == [
         ("structured", 0, 4),
         ("typed", 1, 0),
         ("raw", 2, 0),
@@ -346,7 +346,7 @@ def test_several_threads_give_the_same_as_one(workers: int, monkeypatch: pytest.
     submit = pool.submit
     monkeypatch.setattr(shader_module, "SPLIT_THREADS", 1000)
     monkeypatch.setattr(shader_module, "_workers", lambda: workers)
-    monkeypatch.setattr(pool, "submit", lambda *given: calls.append(1) or submit(*given))
+    monkeypatch.setattr(pool, "submit", lambda *value: calls.append(1) or submit(*value))
     shader.dispatch(groups, b"", [view(source, 4), view(split, 4)])
     assert len(calls) == workers - 1
     assert (alone == split).all()

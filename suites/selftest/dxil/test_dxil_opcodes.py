@@ -277,8 +277,8 @@ def test_an_opcode_gives_what_is_worked_out_by_hand(
     opcode: int, kinds: tuple[str, ...], result: str, cases: list[Case]
 ) -> None:
     operands = [case[0] for case in cases]
-    found = results(each(kinds, result, intrinsic(opcode, kinds, result)), kinds, result, operands)
-    for operand, bits, (_, expected) in zip(operands, found, cases, strict=True):
+    numbers = results(each(kinds, result, intrinsic(opcode, kinds, result)), kinds, result, operands)
+    for operand, bits, (_, expected) in zip(operands, numbers, cases, strict=True):
         if isinstance(expected, float) and 12 <= opcode <= 20 and expected:
             # D3D allows these an error; they come from the C library here.
             near = bits_of(result, expected)
@@ -299,8 +299,8 @@ def test_an_opcode_with_two_results_gives_both(
 ) -> None:
     for place, member in enumerate(members):
         text = each(kinds, member, intrinsic(opcode, kinds, member, struct_name=struct, member=place))
-        found = results(text, kinds, member, [case[0] for case in cases])
-        assert found == [bits_of(member, case[1][place]) for case in cases], f"member {place}"
+        numbers = results(text, kinds, member, [case[0] for case in cases])
+        assert numbers == [bits_of(member, case[1][place]) for case in cases], f"member {place}"
 
 
 def test_every_opcode_that_computes_is_tested() -> None:

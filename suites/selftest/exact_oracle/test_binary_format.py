@@ -162,10 +162,10 @@ def test_the_parameters_of_the_formats() -> None:
 
 
 def test_admits() -> None:
-    one = Acceptable(frozenset({0x3C00}))
-    assert one.admits(0x3C00, F16)
-    assert not one.admits(0x3C01, F16)
-    assert not one.admits(0x7E00, F16)
+    acceptable = Acceptable(frozenset({0x3C00}))
+    assert acceptable.admits(0x3C00, F16)
+    assert not acceptable.admits(0x3C01, F16)
+    assert not acceptable.admits(0x7E00, F16)
     nan = Acceptable(frozenset(), any_nan=True)
     for data_type, infinite, sign in (
         (F16, 0x7C00, 1 << 15),

@@ -83,8 +83,8 @@ def rounded(name: str, *operands: float) -> set[float | None]:
     """What a function rounds to in FLOAT32, without any rule."""
     floating = FUNCTIONS[name].exact.floating
     assert floating is not None
-    found = floating(Arithmetic(BINARY32, NONE), *(pattern(F32, one) for one in operands))
-    return {None if bits is None else float(np.uint32(bits).view(np.float32)) for bits in found}
+    numbers = floating(Arithmetic(BINARY32, NONE), *(pattern(F32, operand) for operand in operands))
+    return {None if bits is None else float(np.uint32(bits).view(np.float32)) for bits in numbers}
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def rounded(name: str, *operands: float) -> set[float | None]:
     ],
 )
 def test_powers_that_are_numbers_are_known(x: float, y: float, power: float) -> None:
-    given = float(np.float32(x))
-    assert rounded("pow", given, y) == {power}
+    value = float(np.float32(x))
+    assert rounded("pow", value, y) == {power}
 
 
 @pytest.mark.parametrize(("x", "y"), [(3.0, -1.0), (2.0, 0.5), (1 + 2.0**-23, 100.0), (0.1, 3.0), (-2.0, 5.0)])
@@ -131,8 +131,8 @@ def test_a_result_beside_an_edge_is_decided(distance: int) -> None:
 
 @pytest.mark.parametrize(("distance", "last"), [(5000, 1 << 20), (220, 200)])
 def test_beyond_the_last_precision_either_is_right(distance: int, last: int) -> None:
-    found = set(Arithmetic(BINARY32, NONE).enclosed(off_by(distance, last), pattern(F32, 0.5)))
-    assert found == {pattern(F32, 1.0), pattern(F32, 1 + 2.0**-23)}
+    numbers = set(Arithmetic(BINARY32, NONE).enclosed(off_by(distance, last), pattern(F32, 0.5)))
+    assert numbers == {pattern(F32, 1.0), pattern(F32, 1 + 2.0**-23)}
 
 
 @pytest.mark.parametrize(("distance", "decided"), [(220, True), (3000, True), (5000, False)])
@@ -167,8 +167,8 @@ def test_enclosures_shrink_with_the_bits_and_hold_the_same_number() -> None:
     for name in ("exp", "sqrt", "asin", "erf", "tanh"):
         real = FUNCTIONS[name].exact.real
         assert real is not None
-        found = [real(Datum(False, Fraction(3, 8)), bits=bits) for bits in PRECISIONS]
-        for wider, closer in itertools.pairwise(found):
+        result = [real(Datum(False, Fraction(3, 8)), bits=bits) for bits in PRECISIONS]
+        for wider, closer in itertools.pairwise(result):
             assert wider is not None
             assert closer is not None
             assert wider.low.value <= closer.low.value <= closer.high.value <= wider.high.value

@@ -34,8 +34,8 @@ def real_of(name: str, *operands: float | Fraction, **more: int) -> Enclosure | 
 
 def known(name: str, *operands: float | Fraction) -> Datum | None:
     """The real result, where it is known exactly."""
-    found = real_of(name, *operands)
-    return found.low if found is not None and found.low == found.high else None
+    result = real_of(name, *operands)
+    return result.low if result is not None and result.low == result.high else None
 
 
 def closely(name: str, operands: tuple[Fraction, ...], bits: int) -> Any:
@@ -44,26 +44,26 @@ def closely(name: str, operands: tuple[Fraction, ...], bits: int) -> Any:
 
     context = mpmath.mp.clone()
     context.prec = bits
-    found = getattr(context, NAMES[name])(*(context.mpf(a.numerator) / a.denominator for a in operands))
-    return found if isinstance(found, context.mpf) else None
+    result = getattr(context, NAMES[name])(*(context.mpf(a.numerator) / a.denominator for a in operands))
+    return result if isinstance(result, context.mpf) else None
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bounds_hold_what_four_times_as_many_bits_give_and_are_as_close_as_they_promise(name: str) -> None:
-    told = 0
+    report = 0
     for operands in itertools.product(SOME, repeat=len(FUNCTIONS[name].takes)):
         for bits in PRECISIONS[:3]:
-            truth, found = closely(name, operands, 4 * bits), real_of(name, *operands, bits=bits)
-            assert (found is None) == (truth is None), operands
-            if found is None or found.low == found.high:
+            truth, result = closely(name, operands, 4 * bits), real_of(name, *operands, bits=bits)
+            assert (result is None) == (truth is None), operands
+            if result is None or result.low == result.high:
                 continue
-            low, high = (truth.context.mpf(end.fraction.numerator) / end.fraction.denominator for end in found)
+            low, high = (truth.context.mpf(end.fraction.numerator) / end.fraction.denominator for end in result)
             assert low < truth < high, operands
-            assert found.low.negative == found.high.negative == (truth < 0)
+            assert result.low.negative == result.high.negative == (truth < 0)
             unit = abs(truth) * truth.context.mpf(2) ** (20 - bits)  # the last 20 bits may be wrong, to either side
             assert 1.5 * unit < high - low < 3 * unit
-            told += 1
-    assert told > 0
+            report += 1
+    assert report > 0
 
 
 def test_no_bits_are_the_first_of_the_precisions() -> None:
@@ -102,15 +102,17 @@ def test_powers_and_angles_of_zeros_infinities_and_numbers_around_1_are_those_of
     for name, c_s in (("pow", np.power), ("atan_yx", np.arctan2)):
         for operands in itertools.product(some, repeat=2):
             with np.errstate(all="ignore"):
-                wanted = float(c_s(*(np.full(2, one) for one in operands))[0])  # of one exponent numpy may make a root
-            found = real_of(name, *operands)
-            assert (found is None) == math.isnan(wanted), (name, operands)
-            for end in found or ():
+                wanted = float(
+                    c_s(*(np.full(2, operand) for operand in operands))[0]
+                )  # of one exponent numpy may make a root
+            result = real_of(name, *operands)
+            assert (result is None) == math.isnan(wanted), (name, operands)
+            for end in result or ():
                 assert end.negative == (math.copysign(1, wanted) < 0), (name, operands)
                 assert math.isclose(end.value, wanted, rel_tol=2.0**-50), (name, operands)
 
 
 def test_a_magnitude_has_no_sign() -> None:
-    for given in (2.5, -2.5, 0.0, -0.0, math.inf, -math.inf):
-        found = known("abs", given)
-        assert found == number(abs(given))
+    for value in (2.5, -2.5, 0.0, -0.0, math.inf, -math.inf):
+        result = known("abs", value)
+        assert result == number(abs(value))

@@ -121,11 +121,12 @@ def test_a_documented_cast_has_one_result_whatever_latitude_a_clause_lists(
 ) -> None:
     law = TABLES.law(TABLES.operator("THRESHOLD"))
     attributes = [
-        one.model_copy(update={"cast": "documented"}) if one.name == "Min" else one for one in law.table.attributes
+        attribute.model_copy(update={"cast": "documented"}) if attribute.name == "Min" else attribute
+        for attribute in law.table.attributes
     ]
-    told = replace(law, table=law.table.model_copy(update={"attributes": tuple(attributes)}))
+    report = replace(law, table=law.table.model_copy(update={"attributes": tuple(attributes)}))
     operator = describe(law.table.operator, data_type, Min=bound, ScaleBias=None)
-    assert acceptable(told, operator, pattern(data_type, 0)) == values(data_type, documented)
+    assert acceptable(report, operator, pattern(data_type, 0)) == values(data_type, documented)
     assert acceptable(law, operator, pattern(data_type, 0)) == values(data_type, documented, other)
 
 

@@ -129,5 +129,5 @@ def test_a_comparison_with_a_nan_may_hold_where_the_latitude_is(
     latitudes: set[Any], a: int | None, unordered: bool, may: set[bool]
 ) -> None:
     arithmetic = Arithmetic(BINARY32, frozenset(latitudes))
-    for one, other in ((a, 0), (0, a)):
-        assert set(arithmetic.compared(operator.eq, one, other, unordered=unordered)) == may
+    for number, other in ((a, 0), (0, a)):
+        assert set(arithmetic.compared(operator.eq, number, other, unordered=unordered)) == may

@@ -104,8 +104,8 @@ def test_a_maximum_in_a_wider_type_stores_what_the_scaled_fraction_is_rounded_up
     # 85 * 1.5 = 127.5: 127; or 128, which as an INT8 is 127, or -128 and then Min, or -128 after the maximum.
     assert accept("THRESHOLD", I8, 85, Min=5.0, ScaleBias=ScaleBias(1.5, 0.0)) == values(I8, 127, 5, -128)
     # Exactly 127; FLOAT32 rounds the product up by an eighth, and 127.125 is rounded up to 128.
-    found = accept("THRESHOLD", I8, 3, Min=5.0, ScaleBias=ScaleBias(699051.125, -2097026.375))
-    assert found.admits(0x80, I8)
+    acceptable = accept("THRESHOLD", I8, 3, Min=5.0, ScaleBias=ScaleBias(699051.125, -2097026.375))
+    assert acceptable.admits(0x80, I8)
 
 
 @each_strictness
@@ -192,14 +192,14 @@ def test_the_exact_real_rounded_and_stored_is_always_among_them(data: st.DataObj
     x = data.draw(st.integers(integers.lowest, integers.highest))
     scale, bias = (data.draw(st.integers(-4096, 4096)) / 8 for _ in range(2))
     real = x * scale + bias  # exact: 32 + 13 bits
-    found = scaled(data_type, x, scale, bias)
+    acceptable = scaled(data_type, x, scale, bias)
     if (scale, bias) == (1, 0):
-        assert found == values(data_type, x)
+        assert acceptable == values(data_type, x)
         return
     for whole in {math.floor(real), math.ceil(real), math.trunc(real), round(real)}:
         saturated = min(max(whole, integers.lowest), integers.highest)
         for stored in (saturated, whole):
-            assert found.admits(stored % 2**integers.width, data_type)
+            assert acceptable.admits(stored % 2**integers.width, data_type)
 
 
 @pytest.mark.parametrize("data_type", INTEGERS)

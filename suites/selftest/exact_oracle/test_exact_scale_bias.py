@@ -161,13 +161,13 @@ def test_the_correctly_rounded_float16_result() -> None:
 
 def test_only_one_rounding_sees_what_float64_drops() -> None:
     # 1 + 2^-11 is a tie of FLOAT16, to even: 1. As FLOAT16s the factors are 1 and 0.
-    one, above = 1.0, 1 + 2.0**-10
-    assert unclamped(F16, 1.0, 1 + 2.0**-11, 0.0) == values(F16, one)
-    assert unclamped(F16, 1.0, 1 + 2.0**-11, 2.0**-60) == values(F16, one, above), "FLOAT64 drops 2^-60"
-    assert unclamped(F16, 1.0, 1 + 2.0**-11, 2.0**-30) == values(F16, one, above), "FLOAT32 drops 2^-30"
-    assert unclamped(F16, 1.0, 1 + 2.0**-11, -(2.0**-30)) == values(F16, one)
+    value, above = 1.0, 1 + 2.0**-10
+    assert unclamped(F16, 1.0, 1 + 2.0**-11, 0.0) == values(F16, value)
+    assert unclamped(F16, 1.0, 1 + 2.0**-11, 2.0**-60) == values(F16, value, above), "FLOAT64 drops 2^-60"
+    assert unclamped(F16, 1.0, 1 + 2.0**-11, 2.0**-30) == values(F16, value, above), "FLOAT32 drops 2^-30"
+    assert unclamped(F16, 1.0, 1 + 2.0**-11, -(2.0**-30)) == values(F16, value)
     for bias in (2.0**-60, 2.0**-30):
-        assert unclamped(F16, 1.0, 1 + 2.0**-11, bias, strict=True) == values(F16, one)
+        assert unclamped(F16, 1.0, 1 + 2.0**-11, bias, strict=True) == values(F16, value)
 
 
 def test_float64_toward_zero_sees_what_float32_drops() -> None:
@@ -193,9 +193,9 @@ def test_float64_in_between_on_float32() -> None:
 
 def test_a_fused_sum_may_be_the_number_on_its_other_side() -> None:
     # (2^23 + 1)(2^23 + 5) - 2^46 = 6 * 2^23 + 5, between + 4 and + 8. The product alone is 6 or 7 times 2^23 more.
-    given = 2.0**23 + 1, 2.0**23 + 5, -(2.0**46)
-    assert unclamped(F32, *given) == values(F32, *(6 * 2.0**23 + more for more in (0, 2.0**23, 4, 8)))
-    assert unclamped(F32, *given, strict=True) == values(F32, 6 * 2.0**23)
+    value = 2.0**23 + 1, 2.0**23 + 5, -(2.0**46)
+    assert unclamped(F32, *value) == values(F32, *(6 * 2.0**23 + more for more in (0, 2.0**23, 4, 8)))
+    assert unclamped(F32, *value, strict=True) == values(F32, 6 * 2.0**23)
 
 
 # ------------------------------------------------------------------------- factors and results toward zero

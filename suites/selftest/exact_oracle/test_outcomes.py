@@ -32,15 +32,15 @@ def test_a_payload_is_every_bit_of_the_significand_but_the_quiet_one(data_type: 
 @pytest.mark.parametrize("data_type", FLOATING)
 def test_a_nan_that_must_keep_its_payload_may_change_its_sign_and_its_quiet_bit_alone(data_type: DataType) -> None:
     """IEEE 754, 6.2.3: the payload is kept; neither the sign nor whether it signals is part of it."""
-    given = INFINITIES[data_type] | (1 << QUIET[data_type]) | 5
-    answer = Acceptable(frozenset(), any_nan=True, payload=given)
+    number = INFINITIES[data_type] | (1 << QUIET[data_type]) | 5
+    answer = Acceptable(frozenset(), any_nan=True, payload=number)
     free = {QUIET[data_type], 8 * data_type.itemsize - 1}
     significand = [bit for bit in bits_of(data_type) if not INFINITIES[data_type] >> bit & 1]
-    assert answer.admits(given, data_type)
-    assert {bit for bit in significand if answer.admits(given ^ 1 << bit, data_type)} == free
-    array = np.array([given], data_type.bits_dtype).view(data_type.numpy)
+    assert answer.admits(number, data_type)
+    assert {bit for bit in significand if answer.admits(number ^ 1 << bit, data_type)} == free
+    array = np.array([number], data_type.bits_dtype).view(data_type.numpy)
     together = Acceptance(data_type, (array,), None, strict=True, payloads=array)
-    changed = np.array([given ^ 1 << bit for bit in significand], data_type.bits_dtype).view(data_type.numpy)
+    changed = np.array([number ^ 1 << bit for bit in significand], data_type.bits_dtype).view(data_type.numpy)
     admitted = [bool(together.admits(changed[place : place + 1])[0]) for place in range(changed.size)]
     assert {bit for bit, right in zip(significand, admitted, strict=True) if right} == free
 
@@ -50,19 +50,19 @@ def test_a_payload_is_kept_of_nans_alone_from_the_first_to_the_last(data_type: D
     """What comes of an infinity (times zero, say) may be any NaN; the first pattern beyond infinity has a payload."""
     infinite = INFINITIES[data_type]
     last = (1 << 8 * data_type.itemsize - 1) - 1
-    given = [infinite, infinite + 1, infinite + 2, last]
-    inputs = np.array(given, data_type.bits_dtype).view(data_type.numpy)
-    nans = np.full(len(given), np.nan, data_type.numpy)
+    numbers = [infinite, infinite + 1, infinite + 2, last]
+    inputs = np.array(numbers, data_type.bits_dtype).view(data_type.numpy)
+    nans = np.full(len(numbers), np.nan, data_type.numpy)
     together = Acceptance(data_type, (nans,), None, strict=True, payloads=inputs)
-    assert [one.payload for one in together.elements()] == [None, *given[1:]]
+    assert [element.payload for element in together.elements()] == [None, *numbers[1:]]
 
 
 @pytest.mark.parametrize("data_type", FLOATING)
 def test_a_number_where_a_payload_is_to_be_kept_is_refused(data_type: DataType) -> None:
-    nan, one = np.full(1, np.nan, data_type.numpy), np.ones(1, data_type.numpy)
+    nan, values = np.full(1, np.nan, data_type.numpy), np.ones(1, data_type.numpy)
     together = Acceptance(data_type, (nan,), None, strict=True, payloads=nan)
     assert together.admits(nan).all()
-    assert not together.admits(one).any()
+    assert not together.admits(values).any()
 
 
 @pytest.mark.parametrize("data_type", FLOATING)

@@ -78,7 +78,7 @@ class OfMany(Spoilt):
 def told(backend: type[Reference], *cases: Case) -> list[Finding]:
     on = bench(backend())
     faults = Faults(on)
-    return [faults.told(judge_case(on, one).findings[0]) for one in cases]
+    return [faults.told(judge_case(on, case).findings[0]) for case in cases]
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,12 @@ def told(backend: type[Reference], *cases: Case) -> list[Finding]:
 def test_what_is_about_other_strides_than_its_test_says_which(
     backend: type[Reference], source: Strides, target: Strides, made_for: str, because: str
 ) -> None:
-    (found,) = told(backend, tried(laid_clip(source=source, target=target), f"tensor.strides.{made_for}"))
-    assert found.clause == found.case.layout_clause == f"tensor.strides.{made_for}", "the row that fails is the test's"
-    assert found.because == (because and f"tensor.strides.{because}")
-    assert found.needs == (("output strides",) if backend is IntoStrides else ("input strides",))
+    (finding,) = told(backend, tried(laid_clip(source=source, target=target), f"tensor.strides.{made_for}"))
+    assert finding.clause == finding.case.layout_clause == f"tensor.strides.{made_for}", (
+        "the row that fails is the test's"
+    )
+    assert finding.because == (because and f"tensor.strides.{because}")
+    assert finding.needs == (("output strides",) if backend is IntoStrides else ("input strides",))
 
 
 POSITION = tried(laid_clip((60,)), "tensor.position")
@@ -109,20 +111,26 @@ SUPPORT = tried(laid_clip((60,)), None, "clip.support.later-level")
 
 
 def test_a_support_test_is_explained_by_what_is_known_of_positions() -> None:
-    known, found = told(OfMany, POSITION, SUPPORT)
+    known, finding = told(OfMany, POSITION, SUPPORT)
     assert (known.clause, known.because, known.needs) == ("tensor.position", "", ("count",))
-    assert (found.clause, found.because, found.needs) == ("clip.support.later-level", "tensor.position", ("count",))
-    assert dict(found.details)["needs"] == "40 elements (right with 39)"
+    assert (finding.clause, finding.because, finding.needs) == (
+        "clip.support.later-level",
+        "tensor.position",
+        ("count",),
+    )
+    assert dict(finding.details)["needs"] == "40 elements (right with 39)"
     (unknown,) = told(OfMany, SUPPORT)
     assert (unknown.clause, unknown.because) == ("clip.support.later-level", ""), "the control: nothing is known"
 
 
 def test_a_wrong_value_in_a_support_test_is_the_values() -> None:
-    known, found, again = told(
+    known, finding, again = told(
         Spoilt, tried(laid_clip((4,)), None), SUPPORT, replace(SUPPORT, operator=laid_clip((7,)))
     )
     assert (known.clause, known.because) == ("clip.formula", "")
-    assert [(one.clause, one.because) for one in (found, again)] == [("clip.support.later-level", "clip.formula")] * 2
+    assert [(item.clause, item.because) for item in (finding, again)] == [
+        ("clip.support.later-level", "clip.formula")
+    ] * 2
     (unknown,) = told(Spoilt, SUPPORT)
     assert unknown.because == "", "the control"
 
@@ -132,20 +140,23 @@ def test_another_fault_of_the_operator_explains_nothing() -> None:
         def strikes(self, operator: OperatorDesc) -> bool:
             return super().strikes(operator) or permuted(operator.input)
 
-    known, found = told(Two, POSITION, tried(laid_clip((3, 4), (1, 3)), "tensor.strides.permuted"))
-    assert (known.needs, found.needs, found.because) == (("count",), ("input strides",), "")
+    known, finding = told(Two, POSITION, tried(laid_clip((3, 4), (1, 3)), "tensor.strides.permuted"))
+    assert (known.needs, finding.needs, finding.because) == (("count",), ("input strides",), "")
 
 
 def test_a_value_that_is_wrong_unscaled_too_is_explained_where_a_test_of_scales_recognises_it() -> None:
     scaled = [
-        tried(laid_clip((4,), scale_bias=ScaleBias(one, 0)), None, "clip.scale-bias.integer") for one in (1, 2, 1)
+        tried(laid_clip((4,), scale_bias=ScaleBias(literal, 0)), None, "clip.scale-bias.integer")
+        for literal in (1, 2, 1)
     ]
     first, *others = told(Spoilt, *scaled)
     assert (first.clause, first.because) == ("clip.formula", "")
-    assert {(one.clause, one.because) for one in others} == {("clip.scale-bias.integer", "clip.formula")}
+    assert {(other.clause, other.because) for other in others} == {("clip.scale-bias.integer", "clip.formula")}
 
     class OfScaled(Spoilt):
         def strikes(self, operator: OperatorDesc) -> bool:
             return operator.attributes["ScaleBias"] is not None
 
-    assert {(one.clause, one.because) for one in told(OfScaled, *scaled)} == {("clip.scale-bias.integer", "")}
+    assert {(finding.clause, finding.because) for finding in told(OfScaled, *scaled)} == {
+        ("clip.scale-bias.integer", "")
+    }

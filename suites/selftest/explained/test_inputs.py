@@ -56,7 +56,7 @@ def told(chosen: Callable[[Array], Array], values: list[float], data_type: DataT
 
 
 @pytest.mark.parametrize(
-    "chosen, values, title, said",
+    "chosen, values, title, text",
     [
         (lambda x: x > 45, [1, np.inf], "input 64.0 gives NaN", "x >= 45.000004"),
         (lambda x: x >= 45, [1, 50], "input 64.0 gives NaN", "x >= 45.0"),
@@ -68,20 +68,20 @@ def told(chosen: Callable[[Array], Array], values: list[float], data_type: DataT
     ],
 )
 def test_an_ordinary_input_is_shown_with_the_range(
-    chosen: Callable[[Array], Array], values: list[float], title: str, said: str
+    chosen: Callable[[Array], Array], values: list[float], title: str, text: str
 ) -> None:
-    found = told(chosen, values)
-    assert (found.clause, found.title) == ("tanh.accuracy", title)
-    words = dict(found.details)[WRONG_FOR].rsplit(", ", 1) if said != "every x" else ["every x", "values"]
-    assert words[0].startswith(said) and words[1].endswith("values")  # noqa: PT018  # one sentence
-    assert ("inputs" in found.needs) == (title == "input inf gives NaN")
+    finding = told(chosen, values)
+    assert (finding.clause, finding.title) == ("tanh.accuracy", title)
+    words = dict(finding.details)[WRONG_FOR].rsplit(", ", 1) if text != "every x" else ["every x", "values"]
+    assert words[0].startswith(text) and words[1].endswith("values")  # noqa: PT018  # one sentence
+    assert ("inputs" in finding.needs) == (title == "input inf gives NaN")
 
 
 def test_no_range_is_said_where_right_values_lie_inside_it() -> None:
-    found = told(lambda x: (x > 45) & (np.floor(x) % 2 == 0) & (x < 200), [1, 64])
-    said = dict(found.details)[WRONG_FOR]
-    assert " values between " in said
-    assert ">=" not in said
+    finding = told(lambda x: (x > 45) & (np.floor(x) % 2 == 0) & (x < 200), [1, 64])
+    text = dict(finding.details)[WRONG_FOR]
+    assert " values between " in text
+    assert ">=" not in text
 
 
 def test_a_range_is_found_once_and_known_values_cost_no_further_case() -> None:
@@ -94,5 +94,5 @@ def test_a_range_is_found_once_and_known_values_cost_no_further_case() -> None:
     assert dict(half.details)[WRONG_FOR].startswith("x >= 45.03")
     other = bench(wrong_where(lambda x: (x > 45) | (x == 2)))
     faults = Faults(other)
-    shown = [faults.told(judge_case(other, tanh([1, one])).findings[0]).title for one in (np.inf, 2)]
+    shown = [faults.told(judge_case(other, tanh([1, item])).findings[0]).title for item in (np.inf, 2)]
     assert shown[1] == "input 2.0 gives NaN", "the control: outside the range"

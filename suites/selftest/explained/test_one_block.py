@@ -64,7 +64,11 @@ def test_one_fault_is_one_block_and_what_it_needs_is_true(
     strides = "tensor.strides."  # which kind of them a fault of two tensors is about is no matter of right and wrong
     assert head == fault.clause or (head.startswith(strides) and fault.clause.startswith(strides)), ran.out
     failures: list[dict[str, Any]] = (ran.results or {})["failures"]
-    first = next(one for one in failures if one["clause"] == head and one["file"] and f"/{one['file']}" in ran.out)
+    first = next(
+        failure
+        for failure in failures
+        if failure["clause"] == head and failure["file"] and f"/{failure['file']}" in ran.out
+    )
     assert frozenset(first.get("needs", ())) == fault.factors, ran.out
     path = tmp_path / "results" / "failures" / first["file"]
     again = dmlcts("replay", str(path), "--backend", f"{MODULE}:{name}", "--isolation", "none")

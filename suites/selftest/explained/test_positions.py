@@ -73,14 +73,14 @@ def told(backend: type[Reference], case: Case) -> Finding:
 
 @pytest.mark.parametrize("name", PLACES)
 def test_a_number_of_elements_is_needed_only_where_a_wrong_element_stays(name: str) -> None:
-    places, factor, said = PLACES[name]
-    found = told(wrong_at(places), long_clip())
+    places, factor, text = PLACES[name]
+    finding = told(wrong_at(places), long_clip())
     if name != "the last of one number":
-        assert (found.clause, found.needs) == ("tensor.position", (factor,))
-        assert dict(found.details)["needs"] == said
+        assert (finding.clause, finding.needs) == ("tensor.position", (factor,))
+        assert dict(finding.details)["needs"] == text
         return
-    assert found.needs == ("count",)
-    assert "29 elements" in dict(found.details)["needs"] or "60 elements" in dict(found.details)["needs"]
+    assert finding.needs == ("count",)
+    assert "29 elements" in dict(finding.details)["needs"] or "60 elements" in dict(finding.details)["needs"]
 
 
 def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() -> None:
@@ -89,7 +89,9 @@ def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() 
 
     on = bench(wrong_at(places)())
     faults = Faults(on)
-    first, second = (faults.told(judge_case(on, long_clip(one)).findings[0]) for one in (DataType.INT8, DataType.INT16))
+    first, second = (
+        faults.told(judge_case(on, long_clip(literal)).findings[0]) for literal in (DataType.INT8, DataType.INT16)
+    )
     assert first.needs == second.needs == ("element",)
     assert dict(first.details)["needs"] == dict(second.details)["needs"] == "element 11 (right at the others)"
 
@@ -100,5 +102,7 @@ def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() 
 
     on = bench(AllOfSixteenBits())
     faults = Faults(on)
-    first, second = (faults.told(judge_case(on, long_clip(one)).findings[0]) for one in (DataType.INT8, DataType.INT16))
+    first, second = (
+        faults.told(judge_case(on, long_clip(literal)).findings[0]) for literal in (DataType.INT8, DataType.INT16)
+    )
     assert (first.needs, second.needs) == (("element",), ("count",)), "the control"

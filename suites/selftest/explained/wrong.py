@@ -113,7 +113,9 @@ class Fault:
     @property
     def factors(self) -> frozenset[str]:
         """What a block must name as needed."""
-        return frozenset(CONDITIONS[one][0] for one in self.conditions) if self.needs is None else self.needs
+        return (
+            frozenset(CONDITIONS[condition][0] for condition in self.conditions) if self.needs is None else self.needs
+        )
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Whether a dispatch shows it."""
@@ -121,7 +123,7 @@ class Fault:
             return False
         if self.types and _first(operator).data_type.name not in self.types:
             return False
-        return all(CONDITIONS[one][1](operator, bindings) for one in self.conditions)
+        return all(CONDITIONS[condition][1](operator, bindings) for condition in self.conditions)
 
 
 class _Spoiling(Kernel):

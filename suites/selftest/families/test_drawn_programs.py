@@ -128,15 +128,15 @@ def test_a_fault_of_several_steps_is_told_as_the_shortest_program(
     assert acts(case)[-1] == "dispatch"
     assert case.placement == Placement(), "the usual place, since none is needed"
     for place in range(len(steps)):  # without any one of them nothing is wrong
-        fewer = [one for number, one in enumerate(case.steps) if number != place]
-        kernels = {one.kernel for one in fewer if one.operator is not None}
+        fewer = [step for number, step in enumerate(case.steps) if number != place]
+        kernels = {step.kernel for step in fewer if step.operator is not None}
         whole = Case(
             case.operator,
             case.values,
             case.clause,
             case.layout_clause,
             "steps",
-            steps=tuple(one for one in fewer if one.kernel in kernels),
+            steps=tuple(step for step in fewer if step.kernel in kernels),
         )
         assert not judge_case(bench(fault()), whole).findings, place
 

@@ -25,7 +25,7 @@ from dmlcts.suites.selftest.proof.probes import probes
 ROUNDING = "values/test_rounding.py::rounding[ROUND]"
 
 
-def of_round(folder: Path, backend: str = "cpu", **given: Any) -> Settings:
+def of_round(folder: Path, backend: str = "cpu", **inputs: Any) -> Settings:
     """The rounding of ROUND on FLOAT16: a dozen tests of one family, and some of others."""
     return Settings.read(
         backend=backend,
@@ -34,7 +34,7 @@ def of_round(folder: Path, backend: str = "cpu", **given: Any) -> Settings:
         clauses=["round.*"],
         isolation="none",
         results=str(folder / "results"),
-        **given,
+        **inputs,
     )
 
 
@@ -79,7 +79,7 @@ def test_a_failing_test_keeps_no_other_from_running_and_is_named(tmp_path: Path,
     tried.clear()
     run = pytest_run.execute(of_round(tmp_path / "wrong", WRONG), quiet=True)
     assert (run.verdict, tried) == (Verdict.NOT_CONFORMANT, right)
-    (record,) = [one for one in run.records if one.test == ROUNDING]
+    (record,) = [item for item in run.records if item.test == ROUNDING]
     assert record.outcome is Outcome.FAIL
     names = {failure.test for failure in record.failures}
     assert "values/test_rounding.py::test_ties_of_every_exponent[ROUND-FLOAT16-TOWARD_INFINITY]" in names
@@ -100,7 +100,7 @@ def third_ends_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> li
     names: list[str] = []
     attempt = Probe.attempt
 
-    def raising(**given: object) -> None:
+    def raising(**value: object) -> None:
         raise error
 
     def ended(self: Probe, bench: Bench, subject: Subject) -> Attempt:
@@ -112,7 +112,7 @@ def third_ends_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> li
 
 
 def of_rounding(run: Run) -> ItemRecord:
-    return next(one for one in run.records if one.outcome is not Outcome.PASS)
+    return next(record for record in run.records if record.outcome is not Outcome.PASS)
 
 
 def test_what_breaks_is_a_fault_of_the_suite_and_the_others_run(
@@ -147,7 +147,7 @@ def test_tests_that_judge_nothing_are_named_with_their_reason(tmp_path: Path) ->
         results=str(tmp_path / "results"),
     )
     run = pytest_run.execute(settings, quiet=True)
-    (record,) = [one for one in run.records if "::descriptions[" in one.test]
+    (record,) = [item for item in run.records if "::descriptions[" in item.test]
     assert record.outcome is Outcome.PASS, "others of its tests judged something"
     assert record.idle["test_types_and_ranks_of_level_2_1[CLIP-INT8]"].strip()
     assert not any("FLOAT32" in name for name in record.idle if "level_1_0" in name)
@@ -187,7 +187,7 @@ def test_an_implementation_judged_with_n_1_is_in_the_process_of_the_run(
 
 
 def test_the_record_of_an_item_that_breaks_outside_its_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*given: object) -> ItemRecord:
+    def broken(*value: object) -> ItemRecord:
         raise RuntimeError("no record")
 
     monkeypatch.setattr(items, "joined", broken)

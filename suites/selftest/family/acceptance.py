@@ -19,21 +19,21 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def accepted(
-    table: OperatorTable, operator: OperatorDesc, given: Mapping[str, Array], output: Array, strict: bool
+    table: OperatorTable, operator: OperatorDesc, values: Mapping[str, Array], output: Array, strict: bool
 ) -> Any:
     """Which elements of an output are acceptable.
 
     Args:
         table: the operator's.
         operator: the description.
-        given: the elements of the inputs by the formula's names, 1-D.
+        values: the elements of the inputs by the formula's names, 1-D.
         output: the output's, 1-D.
         strict: whether ``--strict`` is on.
     """
     law = family().law(table)
     if law.of_one_input:
-        return VectorOracle(law, operator, strict=strict).acceptance(given["x"]).admits(output)
+        return VectorOracle(law, operator, strict=strict).acceptance(values["x"]).admits(output)
     if is_approximate(table, Signature.of(operator, table)):
-        return ApproximateVectorOracle(law, operator, strict=strict).acceptance(given).admits(output)
+        return ApproximateVectorOracle(law, operator, strict=strict).acceptance(values).admits(output)
     typed = TypedVectorOracle(law, operator, strict=strict)
-    return typed.acceptance(given).admits(output.view(typed.output.numpy))
+    return typed.acceptance(values).admits(output.view(typed.output.numpy))

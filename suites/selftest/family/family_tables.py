@@ -72,17 +72,17 @@ def descriptions_of(table: OperatorTable) -> Iterator[tuple[str, OperatorDesc]]:
 
 def with_bounds(table: OperatorTable, operator: OperatorDesc, low: float, high: float) -> OperatorDesc:
     """The description with other numbers, by their role; the lower one is 0 on unsigned types."""
-    given = dict(operator.attributes)
+    argument = dict(operator.attributes)
     data_type = operator.tensors[table.output].data_type
     if not data_type.is_signed:
         low = max(low, 0)
     for item in table.attributes:
         value = low if item.role == "low" else high
         if item.type == "FLOAT":
-            given[item.name] = np.float32(value)
+            argument[item.name] = np.float32(value)
         elif item.type == "DML_SCALAR_UNION":
-            given[item.name] = ScalarUnion.of(data_type, value)
-    return OperatorDesc(operator.name, operator.tensors, given)
+            argument[item.name] = ScalarUnion.of(data_type, value)
+    return OperatorDesc(operator.name, operator.tensors, argument)
 
 
 def label(operator: OperatorDesc) -> str:
@@ -124,16 +124,16 @@ def _corners(column: np.ndarray) -> np.ndarray:
 
 
 def _patterns(data_type: DataType) -> np.ndarray:
-    found = edges(data_type)
+    result = edges(data_type)
     if not data_type.is_floating:
-        return found
-    bits = found.view(data_type.bits_dtype)
+        return result
+    bits = result.view(data_type.bits_dtype)
     quiet = np.array(np.nan, data_type.numpy).view(data_type.bits_dtype)
     payloads = quiet | np.array([1, 5], data_type.bits_dtype)
     return np.concatenate([bits, payloads, bits[:4] + data_type.bits_dtype.type(1)]).view(data_type.numpy)
 
 
-def rows(given: dict[str, np.ndarray]) -> list[dict[str, int]]:
+def rows(value: dict[str, np.ndarray]) -> list[dict[str, int]]:
     """The same as patterns, an element at a time."""
-    columns = [array.view(f"u{array.dtype.itemsize}").tolist() for array in given.values()]
-    return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]
+    columns = [array.view(f"u{array.dtype.itemsize}").tolist() for array in value.values()]
+    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]

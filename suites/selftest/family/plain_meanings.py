@@ -51,13 +51,13 @@ def smaller(a: Any, b: Any) -> Any:
 def quotient(a: int, b: int, least: int) -> int | None:
     if b == 0 or (b == -1 and a == least):
         return None
-    found = abs(a) // abs(b)
-    return found if (a >= 0) == (b >= 0) else -found
+    number = abs(a) // abs(b)
+    return number if (a >= 0) == (b >= 0) else -number
 
 
 def remainder(a: int, b: int, least: int) -> int | None:
-    found = quotient(a, b, least)
-    return None if found is None else a - b * found
+    number = quotient(a, b, least)
+    return None if number is None else a - b * number
 
 
 def power(x: int, exponent: int, kind: DataType) -> int | None:
@@ -65,8 +65,8 @@ def power(x: int, exponent: int, kind: DataType) -> int | None:
         return 1 if x == 1 or exponent % 2 == 0 else -1
     if exponent < 0 or x == exponent == 0:
         return None
-    found = x**exponent if exponent <= 32 or abs(x) < 2 else 1 << 64
-    return found if np.iinfo(kind.numpy).min <= found <= np.iinfo(kind.numpy).max else None
+    result = x**exponent if exponent <= 32 or abs(x) < 2 else 1 << 64
+    return result if np.iinfo(kind.numpy).min <= result <= np.iinfo(kind.numpy).max else None
 
 
 def modulus(a: int, b: int, least: int) -> int | None:
@@ -80,10 +80,10 @@ def infinite(x: Any, mode: str) -> int:
     return int(float(x) in wanted)
 
 
-def gradient(x: Any, given: Any, low: Any, high: Any) -> Any:
+def gradient(x: Any, value: Any, low: Any, high: Any) -> Any:
     if x <= low or x >= high:
         return 0
-    return given
+    return value
 
 
 def clamped(x: Any, low: Any, high: Any) -> Any:

@@ -189,14 +189,14 @@ def edges(data_type: DataType) -> np.ndarray:
         info = np.finfo(data_type.numpy)
         ones = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float(info.max), float(info.smallest_normal), np.inf, np.nan]
         ones.append(float(info.smallest_subnormal))
-        return np.array([*ones, *(-one for one in ones)], data_type.numpy)
+        return np.array([*ones, *(-item for item in ones)], data_type.numpy)
     limits = np.iinfo(data_type.numpy)
     width = 8 * data_type.itemsize
     near = {int(limits.min) + step for step in range(3)} | {int(limits.max) - step for step in range(3)}
     near |= set(range(12)) | {31, 32, 33, width - 1, width, width + 1, 2 * width}
     near |= {1 << place for place in range(width)} | {(1 << place) - 1 for place in range(width)}
-    near |= {-one for one in near}
-    return np.array(sorted(one for one in near if limits.min <= one <= limits.max), data_type.numpy)
+    near |= {-number for number in near}
+    return np.array(sorted(number for number in near if limits.min <= number <= limits.max), data_type.numpy)
 
 
 def pairs(data_type: DataType, most: int = 4000) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ CONSTRAINED = [table for table in TABLES.operators.values() if table.constraints
 @pytest.mark.parametrize("word", ["DataType", "DimensionCount", "Sizes"])
 def test_what_a_constraint_names_is_compared(table: OperatorTable, word: str) -> None:
     """In the signature that has every tensor; of one element a tensor keeps that, and has no sizes to compare."""
-    whole = max(signatures(table), key=lambda one: len(one.present))
+    whole = max(signatures(table), key=lambda signature: len(signature.present))
     subject = Subject(table, whole, FeatureLevel("6.4"), 0, profile=QUICK)
     kept = [group for group in table.constraints if word != "DataType" or not group.counting]
     named = {
@@ -38,11 +38,11 @@ def test_what_a_constraint_names_is_compared(table: OperatorTable, word: str) ->
 
 def test_a_zero_point_stays_one_element_when_it_is_odd() -> None:
     table = TABLES.operator("QUANTIZED_LINEAR_ADD")
-    whole = max(signatures(table), key=lambda one: len(one.present))
+    whole = max(signatures(table), key=lambda signature: len(signature.present))
     subject = Subject(table, whole, FeatureLevel("6.4"), 0, profile=QUICK)
     usual = described(subject, packed((2, 3)))
     odd = list(each_odd(subject, "x", packed((2, 3)), packed((2, 3, 1)), {"AZeroPointTensor": subject.data_type}))
-    assert [one.operator.tensors["AZeroPointTensor"].sizes for one in odd] == [(1, 1, 1)]
+    assert [case.operator.tensors["AZeroPointTensor"].sizes for case in odd] == [(1, 1, 1)]
     assert usual.tensors["AZeroPointTensor"].sizes == (1, 1)
     differing = {name for name in usual.tensors if odd[0].operator.tensors[name] != usual.tensors[name]}
     assert differing == {"AZeroPointTensor"}
@@ -61,9 +61,9 @@ def test_a_zero_point_stays_one_element_when_it_is_odd() -> None:
 )
 def test_a_scale_is_of_the_input_s_type_and_of_float32_for_int32(data_type: str, scale: str, refused: bool) -> None:
     types = {"InputTensor": data_type, "ScaleTensor": scale, "ZeroPointTensor": "INT8", "OutputTensor": "INT8"}
-    tensors = {name: TensorDesc(DataType[one], (1, 2)) for name, one in types.items()}
-    found = unconditional_violations(OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {}), TABLES)
-    assert [one.clause for one in found] == ["quantize-linear.constraint.scale-type"] * refused
+    tensors = {name: TensorDesc(DataType[item], (1, 2)) for name, item in types.items()}
+    violations = unconditional_violations(OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {}), TABLES)
+    assert [violation.clause for violation in violations] == ["quantize-linear.constraint.scale-type"] * refused
 
 
 def test_a_scale_of_an_input_may_be_0_and_that_of_the_output_may_not() -> None:
@@ -72,5 +72,7 @@ def test_a_scale_of_an_input_may_be_0_and_that_of_the_output_may_not() -> None:
     zeros: set[str] = set()
     for signature in signatures(table):
         for elements in Subject(table, signature, FeatureLevel("6.4"), 0, profile=FULL).edge_sets():
-            zeros |= {name for name, one in elements.single.items() if name.endswith("ScaleTensor") and not one.any()}
+            zeros |= {
+                name for name, values in elements.single.items() if name.endswith("ScaleTensor") and not values.any()
+            }
     assert zeros == {"AScaleTensor", "BScaleTensor"}

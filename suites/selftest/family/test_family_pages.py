@@ -16,7 +16,7 @@ every_table = looped("table", TABLES, ids=lambda table: table.short_name)
 
 
 def told(table: OperatorTable, text: str) -> list[str]:
-    return [str(one) for one in compare(read_page(text, "page.txt"), table)]
+    return [str(difference) for difference in compare(read_page(text, "page.txt"), table)]
 
 
 def by_cases(page: Synthetic, table: OperatorTable) -> str:
@@ -37,16 +37,16 @@ def test_a_faithful_page_has_no_differences(table: OperatorTable) -> None:
 def test_another_formula_is_told(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     if table.page_formula is None:
-        (said,) = told(table, page.text.replace("This text", "f(x) = x + 1\nThis text"))
-        assert "that the page has none" in said
+        (text,) = told(table, page.text.replace("This text", "f(x) = x + 1\nThis text"))
+        assert "that the page has none" in text
         return
     left, right = table.page_formula.split(" = ", 1)
-    said = told(table, page.replaced("f", f"{left} = 3 + {right}"))
-    assert any(one.startswith("line ") and "formula" in one and "3 + " in one for one in said), said
+    text = told(table, page.replaced("f", f"{left} = 3 + {right}"))
+    assert any(item.startswith("line ") and "formula" in item and "3 + " in item for item in text), text
     cases = table.page_formula.split("; ")
     if len(cases) > 1:
-        said = told(table, page.replaced("f", *cases[:-1], "7, otherwise"))
-        assert any(f"case {len(cases)} of the formula" in one for one in said), said
+        text = told(table, page.replaced("f", *cases[:-1], "7, otherwise"))
+        assert any(f"case {len(cases)} of the formula" in item for item in text), text
 
 
 @every_table
@@ -56,10 +56,10 @@ def test_what_a_support_row_lacks_is_told(table: OperatorTable) -> None:
         for row in table.support_rows(support):
             key = f"row {support.level} {row.tensor}"
             if len(row.data_types) > 1:
-                said = told(table, page.edited(key, f"{row.data_types[0]}, ", "", 1))
-                assert any(f"no {row.data_types[0]}" in one and row.tensor in one for one in said), (key, said)
-            said = told(table, page.edited(key, row.data_types[-1], f"{row.data_types[-1]}, INT4"))
-            assert any("INT4" in one for one in said), (key, said)
+                texts = told(table, page.edited(key, f"{row.data_types[0]}, ", "", 1))
+                assert any(f"no {row.data_types[0]}" in text and row.tensor in text for text in texts), (key, texts)
+            texts = told(table, page.edited(key, row.data_types[-1], f"{row.data_types[-1]}, INT4"))
+            assert any("INT4" in text for text in texts), (key, texts)
 
 
 @every_table
@@ -67,12 +67,12 @@ def test_a_changed_sentence_is_told(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     shared = page.line("constraint")
     word = "Sizes" if "Sizes" in shared else "DimensionCount"
-    assert any(word in one for one in told(table, page.replaced("constraint", shared.replace(word, "Flags"))))
+    assert any(word in item for item in told(table, page.replaced("constraint", shared.replace(word, "Flags"))))
     if table.in_place:
-        assert any("in-place" in one for one in told(table, page.edited("in-place", "permitted", "not permitted")))
+        assert any("in-place" in item for item in told(table, page.edited("in-place", "permitted", "not permitted")))
     else:
         text = page.text + "\nIt works in-place, so the output tensor is permitted to alias the input tensor."
-        assert any("in-place" in one for one in told(table, text))
+        assert any("in-place" in item for item in told(table, text))
 
 
 def test_the_page_may_name_enumerators_in_another_order_before_its_list() -> None:
@@ -80,8 +80,8 @@ def test_the_page_may_name_enumerators_in_another_order_before_its_list() -> Non
     page = page_of(table, "plain")
     assert page.text.index("MODE_POSITIVE") < page.text.index("MODE_EITHER")  # the formula
     assert told(table, page.text) == []
-    said = told(table, page.swapped("enumerator EITHER", "enumerator NEGATIVE"))
-    assert any("order of DML_IS_INFINITY_MODE" in one for one in said), said
+    texts = told(table, page.swapped("enumerator EITHER", "enumerator NEGATIVE"))
+    assert any("order of DML_IS_INFINITY_MODE" in text for text in texts), texts
 
 
 def test_what_a_subnormal_logarithm_breaks_quotes_the_function() -> None:

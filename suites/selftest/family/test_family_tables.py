@@ -85,37 +85,41 @@ def test_there_is_a_table_for_every_exact_operator() -> None:
 
 
 def exactly(
-    table: OperatorTable, operator: OperatorDesc, given: dict[str, np.ndarray], strict: bool
+    table: OperatorTable, operator: OperatorDesc, value: dict[str, np.ndarray], strict: bool
 ) -> list[Acceptable]:
     law = family().law(table)
     if law.of_one_input:
         oracle = ExactOracle(law, operator, strict)
-        return [oracle.acceptable(row["x"]) for row in rows(given)]
+        return [oracle.acceptable(row["x"]) for row in rows(value)]
     typed = TypedOracle(law, operator, strict)
-    return [typed.acceptable(row) for row in rows(given)]
+    return [typed.acceptable(row) for row in rows(value)]
 
 
 def vectorised(
-    table: OperatorTable, operator: OperatorDesc, given: dict[str, np.ndarray], strict: bool
+    table: OperatorTable, operator: OperatorDesc, value: dict[str, np.ndarray], strict: bool
 ) -> list[Acceptable]:
     law = family().law(table)
     if law.of_one_input:
-        return list(VectorOracle(law, operator, strict=strict).acceptance(given["x"]).elements())
-    return list(TypedVectorOracle(law, operator, strict=strict).acceptance(given).elements())
+        return list(VectorOracle(law, operator, strict=strict).acceptance(value["x"]).elements())
+    return list(TypedVectorOracle(law, operator, strict=strict).acceptance(value).elements())
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize("short_name", exact_operators())
 @looped("table, operator", exact_descriptions, share=3)
 def test_both_oracles_agree(table: OperatorTable, operator: OperatorDesc, strict: bool) -> None:
-    given = values(table, operator, MOST)
+    value = values(table, operator, MOST)
     both = zip(
-        rows(given), exactly(table, operator, given, strict), vectorised(table, operator, given, strict), strict=True
+        rows(value), exactly(table, operator, value, strict), vectorised(table, operator, value, strict), strict=True
     )
-    for row, one, other in both:
-        assert one.any_value == other.any_value, row
-        if not one.any_value:
-            assert (one.patterns, one.any_nan, one.intervals) == (other.patterns, other.any_nan, other.intervals), row
+    for row, acceptable, other in both:
+        assert acceptable.any_value == other.any_value, row
+        if not acceptable.any_value:
+            assert (acceptable.patterns, acceptable.any_nan, acceptable.intervals) == (
+                other.patterns,
+                other.any_nan,
+                other.intervals,
+            ), row
 
 
 BOUNDS = [
@@ -139,11 +143,11 @@ def test_both_oracles_agree_on_bounds_that_the_type_does_not_hold(bounds: tuple[
             continue
         attributes = dict(zip(("Min", "Max"), map(np.float32, bounds), strict=True))
         described = OperatorDesc(operator.name, operator.tensors, attributes)
-        given = values(table, described, 150)
-        both = zip(exactly(table, described, given, strict), vectorised(table, described, given, strict), strict=True)
-        for one, other in both:
-            assert one.any_value == other.any_value
-            assert one.any_value or (one.patterns, one.any_nan) == (other.patterns, other.any_nan)
+        value = values(table, described, 150)
+        both = zip(exactly(table, described, value, strict), vectorised(table, described, value, strict), strict=True)
+        for acceptable, other in both:
+            assert acceptable.any_value == other.any_value
+            assert acceptable.any_value or (acceptable.patterns, acceptable.any_nan) == (other.patterns, other.any_nan)
 
 
 # meanings --------------------------------------------------------------------------------------------
@@ -153,30 +157,30 @@ def meant(table: OperatorTable, operator: OperatorDesc, row: Mapping[str, np.nda
     """What the operator gives for one element by the meanings written apart: a number, or ``None``."""
     name, first = table.short_name, operator.tensors[table.inputs[0]].data_type
     if name in BITS:
-        return BITS[name](8 * first.itemsize, *(int(one.view(f"u{one.dtype.itemsize}")) for one in row.values()))
-    given = [one if one.dtype.kind == "f" else int(one) for one in row.values()]
+        return BITS[name](8 * first.itemsize, *(int(item.view(f"u{item.dtype.itemsize}")) for item in row.values()))
+    argument = [item if item.dtype.kind == "f" else int(item) for item in row.values()]
     numbers = [
         value.value if isinstance(value, ScalarUnion) else value
         for value in operator.attributes.values()
         if isinstance(value, (ScalarUnion, np.float32))
     ]
-    bounds = [first.numpy.type(one) if first.is_floating else int(one) for one in numbers]
+    bounds = [first.numpy.type(number) if first.is_floating else int(number) for number in numbers]
     match name:
         case "IS_INFINITY":
-            return infinite(given[0], str(operator.attributes["InfinityMode"]))
+            return infinite(argument[0], str(operator.attributes["InfinityMode"]))
         case "CLIP1":
-            return clamped(given[0], *bounds)
+            return clamped(argument[0], *bounds)
         case "CLIP_GRAD" | "CLIP_GRAD1":
-            return gradient(*given, *bounds)
+            return gradient(*argument, *bounds)
         case "IF":
-            return given[1] if given[0] else given[2]
+            return argument[1] if argument[0] else argument[2]
         case "POW":
-            return power(*given, first)
+            return power(*argument, first)
     if name in DIVISIONS:
-        return None if first.is_floating else DIVISIONS[name](*given, int(np.iinfo(first.numpy).min))
+        return None if first.is_floating else DIVISIONS[name](*argument, int(np.iinfo(first.numpy).min))
     if first.is_floating and "any-value" in family().law(table).latitudes(first, strict=True):
         return None
-    return (ONE.get(name) or TWO[name])(*given)
+    return (ONE.get(name) or TWO[name])(*argument)
 
 
 def encoded(number: Any, data_type: DataType, bits: bool) -> int:
@@ -190,11 +194,11 @@ def encoded(number: Any, data_type: DataType, bits: bool) -> int:
 @pytest.mark.parametrize("short_name", exact_operators())
 @looped("table, operator", exact_descriptions, share=4)
 def test_the_oracles_mean_what_is_written_apart(table: OperatorTable, operator: OperatorDesc) -> None:
-    given = values(table, operator, MOST)
+    value = values(table, operator, MOST)
     output = operator.tensors[table.output].data_type
     decided = 0
-    for place, accepted in enumerate(exactly(table, operator, given, strict=True)):
-        row = {name: array[place] for name, array in given.items()}
+    for place, accepted in enumerate(exactly(table, operator, value, strict=True)):
+        row = {name: array[place] for name, array in value.items()}
         with np.errstate(all="ignore"):
             number = meant(table, operator, row)
         assert (number is None) == accepted.any_value, row
@@ -216,23 +220,27 @@ SILENT = [table.short_name for table in exact_tables() if table.checked_by("sile
 
 
 def with_silent_points(short_name: str) -> Described:
-    return {name: one for name, one in exact_descriptions(short_name).items() if silent_points(*one)}
+    return {
+        name: exact_description
+        for name, exact_description in exact_descriptions(short_name).items()
+        if silent_points(*exact_description)
+    }
 
 
 @pytest.mark.parametrize("short_name", SILENT)
 @looped("table, operator", with_silent_points, share=3)
 def test_both_meanings_of_silent_points_agree(table: OperatorTable, operator: OperatorDesc) -> None:
-    given = values(table, operator, MOST)
-    elements = rows(given)
+    value = values(table, operator, MOST)
+    elements = rows(value)
     kind = operator.tensors[table.output].data_type
     for point, exact in zip(silent_points(table, operator), exact_silent_points(table, operator), strict=True):
-        there = point.where(given)
+        there = point.where(value)
         assert there.tolist() == [exact.holds(row) for row in elements], point.clause.id
         for name in point.meanings:
-            array, _ = point.results(name, given)
+            array, _ = point.results(name, value)
             patterns = array.view(f"u{kind.itemsize}").tolist()
-            for row, bits, said in zip(elements, patterns, point.explains(name, given, array).tolist(), strict=True):
-                assert said == exact.explains(name, row, bits), (point.clause.id, name, row)
+            for row, bits, explain in zip(elements, patterns, point.explains(name, value, array).tolist(), strict=True):
+                assert explain == exact.explains(name, row, bits), (point.clause.id, name, row)
 
 
 def test_every_silent_point_is_reached() -> None:
@@ -244,9 +252,9 @@ def test_every_silent_point_is_reached() -> None:
             if np.isnan(low) and not (table.numbers and operator.tensors[table.output].data_type.is_floating):
                 continue
             described = with_bounds(table, operator, low, 3.0)
-            given = values(table, described, STATED)
+            value = values(table, described, STATED)
             for point in silent_points(table, described):
-                there = point.where(given)
+                there = point.where(value)
                 assert not there.all() or np.isnan(low), point.clause.id
                 held |= {point.clause.id} if there.any() else set()
     assert held == points
@@ -258,20 +266,20 @@ def test_what_a_silent_point_names_is_acceptable_or_said_to_be_permitted(
     table: OperatorTable, operator: OperatorDesc
 ) -> None:
     """The first behaviour that is the formula's own is acceptable wherever the point holds."""
-    given = values(table, operator, STATED)
+    value = values(table, operator, STATED)
     law = family().law(table)
     if law.of_one_input:
-        acceptance = VectorOracle(law, operator).acceptance(given["x"])
+        acceptance = VectorOracle(law, operator).acceptance(value["x"])
     else:
-        acceptance = TypedVectorOracle(law, operator).acceptance(given)
+        acceptance = TypedVectorOracle(law, operator).acceptance(value)
     for point in silent_points(table, operator):
         if point.clause.obligation == "implied":  # it names none: the formula's own is what is right
             assert not point.meanings
             continue
-        there = point.where(given)
-        array, undefined = point.results(next(iter(point.meanings)), given)
+        there = point.where(value)
+        array, undefined = point.results(next(iter(point.meanings)), value)
         wrong = there & ~undefined & ~acceptance.admits(array)
-        shown = {name: one[wrong][:3] for name, one in given.items()}
+        shown = {name: item[wrong][:3] for name, item in value.items()}
         assert not wrong.any(), (point.clause.id, shown, array[wrong][:3])
 
 
@@ -281,48 +289,54 @@ RELATED = [table.short_name for table in exact_tables() if table.checked_by("rel
 
 
 def with_relations(short_name: str) -> Described:
-    return {name: one for name, one in exact_descriptions(short_name).items() if relation_clauses(*one)}
+    return {
+        name: exact_description
+        for name, exact_description in exact_descriptions(short_name).items()
+        if relation_clauses(*exact_description)
+    }
 
 
-def reference(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+def reference(dispatched: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """What the meanings written apart give, element by element; 0 where they say nothing."""
-    operator = one.describe((1,))
-    names = {member: name for name, member in one.table.formula_names.items()}
-    found = []
+    operator = dispatched.describe((1,))
+    names = {member: name for name, member in dispatched.table.formula_names.items()}
+    result = []
     for place in range(len(next(iter(inputs.values())))):
         row = {names[member]: array[place] for member, array in inputs.items()}
         with np.errstate(all="ignore"):
-            number = meant(one.table, operator, row)
-        found.append(encoded(0 if number is None else number, one.output, one.table.domain == "bits"))
-    return np.array(found, one.output.bits_dtype).view(one.output.numpy)
+            number = meant(dispatched.table, operator, row)
+        result.append(encoded(0 if number is None else number, dispatched.output, dispatched.table.domain == "bits"))
+    return np.array(result, dispatched.output.bits_dtype).view(dispatched.output.numpy)
 
 
 @pytest.mark.parametrize("short_name", RELATED)
 @looped("table, operator", with_relations, share=4)
 def test_relations_hold_of_what_is_right_and_not_of_what_is_wrong(table: OperatorTable, operator: OperatorDesc) -> None:
-    given = values(table, operator, MOST)
+    value = values(table, operator, MOST)
     for clause in relation_clauses(table, operator):
         related = Relation(family().operators, table, clause, operator)
         outputs: list[np.ndarray] = []
 
-        def right(one: Dispatched, inputs: Mapping[str, np.ndarray], seen: list[np.ndarray] = outputs) -> np.ndarray:
-            seen.append(reference(one, inputs))
+        def right(
+            dispatched: Dispatched, inputs: Mapping[str, np.ndarray], seen: list[np.ndarray] = outputs
+        ) -> np.ndarray:
+            seen.append(reference(dispatched, inputs))
             return seen[-1]
 
-        broken = related.broken(given, right)
-        assert not broken.any(), (clause.id, {name: one[broken][:3] for name, one in given.items()})
+        broken = related.broken(value, right)
+        assert not broken.any(), (clause.id, {name: item[broken][:3] for name, item in value.items()})
         patterns = [output.view(f"u{output.dtype.itemsize}").tolist() for output in outputs]
-        for row, *bits in list(zip(rows(given), *patterns, strict=True))[::7]:
+        for row, *bits in list(zip(rows(value), *patterns, strict=True))[::7]:
             assert not related.broken_by(row, bits), (clause.id, row)
 
         def wrong(
-            one: Dispatched, inputs: Mapping[str, np.ndarray], changed: Dispatched = related.dispatched[-1]
+            dispatched: Dispatched, inputs: Mapping[str, np.ndarray], changed: Dispatched = related.dispatched[-1]
         ) -> np.ndarray:
-            output = reference(one, inputs)
-            bits = output.view(one.output.bits_dtype) ^ one.output.bits_dtype.type(0b101)
-            return bits.view(output.dtype) if one is changed else output
+            output = reference(dispatched, inputs)
+            bits = output.view(dispatched.output.bits_dtype) ^ dispatched.output.bits_dtype.type(0b101)
+            return bits.view(output.dtype) if dispatched is changed else output
 
-        assert related.broken(given, wrong).any(), clause.id
+        assert related.broken(value, wrong).any(), clause.id
 
 
 # examples --------------------------------------------------------------------------------------------
@@ -345,12 +359,12 @@ def test_published_vectors_are_right(table: OperatorTable, example: Any) -> None
         }
         if described is not table or any(types[variable] is not data_type for variable, data_type in wanted.items()):
             continue
-        given = {
+        value = {
             name: np.array(numbers, operator.tensors[table.formula_names[name]].data_type.numpy)
             for name, numbers in table.example_inputs(example).items()
         }
         output = operator.tensors[table.output].data_type
-        for accepted, number in zip(exactly(table, operator, given, strict=True), example.outputs, strict=True):
+        for accepted, number in zip(exactly(table, operator, value, strict=True), example.outputs, strict=True):
             assert accepted.patterns == {encoded(number, output, bits=False)}
 
 
@@ -359,8 +373,8 @@ def test_a_scale_bias_is_not_for_the_oracles_of_several_inputs() -> None:
     assert law.of_one_input
     tensors = dict.fromkeys(("InputTensor", "OutputTensor"), TensorDesc(DataType.INT8, (1,)))
     bounds = {"Min": ScalarUnion.of(DataType.INT8, -2), "Max": ScalarUnion.of(DataType.INT8, 3)}
-    given = {"MinMaxDataType": "INT8", **bounds}
-    scaled = OperatorDesc("ELEMENT_WISE_CLIP1", tensors, {**given, "ScaleBias": ScaleBias(2, 1)})
+    value = {"MinMaxDataType": "INT8", **bounds}
+    scaled = OperatorDesc("ELEMENT_WISE_CLIP1", tensors, {**value, "ScaleBias": ScaleBias(2, 1)})
     for oracle in (TypedOracle, TypedVectorOracle):
         with pytest.raises(UsageError, match="is given a ScaleBias"):
             oracle(law, scaled)
@@ -383,12 +397,12 @@ def test_both_oracles_agree_on_scaled_inputs(pair: tuple[float, float], strict: 
             continue
         attributes = {**operator.attributes, "ScaleBias": ScaleBias(*pair)}
         described = OperatorDesc(operator.name, operator.tensors, attributes)
-        given = {name: array[first::3] for name, array in values(table, described, 150).items()}
-        both = exactly(table, described, given, strict), vectorised(table, described, given, strict)
-        for row, one, other in zip(rows(given), *both, strict=True):
-            assert one.any_value == other.any_value, (label(described), row)
-            same = (one.patterns, one.any_nan) == (other.patterns, other.any_nan)
-            assert one.any_value or same, (label(described), row, one, other)
+        value = {name: array[first::3] for name, array in values(table, described, 150).items()}
+        both = exactly(table, described, value, strict), vectorised(table, described, value, strict)
+        for row, acceptable, other in zip(rows(value), *both, strict=True):
+            assert acceptable.any_value == other.any_value, (label(described), row)
+            same = (acceptable.patterns, acceptable.any_nan) == (other.patterns, other.any_nan)
+            assert acceptable.any_value or same, (label(described), row, acceptable, other)
 
 
 def test_a_function_may_be_taken_of_the_scaled_input_before_it_is_narrowed() -> None:
@@ -400,8 +414,8 @@ def test_a_function_may_be_taken_of_the_scaled_input_before_it_is_narrowed() -> 
         operator = OperatorDesc(f"ELEMENT_WISE_{name}", tensors, {"ScaleBias": scale})
         law = family().law(family().operator(name))
         bits = int(np.array(number, data_type.numpy).view(data_type.bits_dtype))
-        found = ExactOracle(law, operator, strict).acceptable(bits).patterns
-        return {np.array(one, data_type.bits_dtype).view(data_type.numpy)[()].item() for one in found}
+        numbers = ExactOracle(law, operator, strict).acceptable(bits).patterns
+        return {np.array(item, data_type.bits_dtype).view(data_type.numpy)[()].item() for item in numbers}
 
     assert accepted("CEIL", half, 6.104e-05, scale_bias) == {1.0, 2.0}
     assert accepted("CEIL", half, 6.104e-05, scale_bias, strict=True) == {1.0}

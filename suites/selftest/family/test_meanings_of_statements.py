@@ -17,7 +17,7 @@ F16, F32 = DataType.FLOAT16, DataType.FLOAT32
 
 
 @pytest.mark.parametrize(
-    "given, kind",
+    "value, kind",
     [
         ([INT8, INT8], INT8),
         ([INT8, UINT8], "whole"),
@@ -29,14 +29,14 @@ F16, F32 = DataType.FLOAT16, DataType.FLOAT32
         (["truth", "truth"], "truth"),
     ],
 )
-def test_operands_meet_in_their_type_or_as_exact_integers(given: list[Any], kind: Any) -> None:
-    assert joined(given, "a sum") == kind
+def test_operands_meet_in_their_type_or_as_exact_integers(value: list[Any], kind: Any) -> None:
+    assert joined(value, "a sum") == kind
 
 
-@pytest.mark.parametrize("given, said", [([F32, INT8], "FLOAT32 and INT8"), ([F16, "whole"], "FLOAT16 and an integer")])
-def test_floating_point_numbers_meet_nothing_else(given: list[Any], said: str) -> None:
-    with pytest.raises(FormulaError, match=said):
-        joined(given, "a sum")
+@pytest.mark.parametrize("value, text", [([F32, INT8], "FLOAT32 and INT8"), ([F16, "whole"], "FLOAT16 and an integer")])
+def test_floating_point_numbers_meet_nothing_else(value: list[Any], text: str) -> None:
+    with pytest.raises(FormulaError, match=text):
+        joined(value, "a sum")
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_integers_have_no_limits_in_a_statement(text: str, a: int, b: int, wante
     elements = {name: exactly.of_pattern(value % (1 << bits), kind) for name, value in (("a", a), ("b", b))}
     assert exactly.evaluate(expression, elements, {}).content == wanted
     arrays = {name: in_arrays.of_elements(np.array([value], kind.numpy), kind) for name, value in (("a", a), ("b", b))}
-    found = in_arrays.evaluate(expression, arrays, {})
-    assert int(found.array[0]) == wanted
-    assert not np.any(found.undefined)
+    values = in_arrays.evaluate(expression, arrays, {})
+    assert int(values.array[0]) == wanted
+    assert not np.any(values.undefined)
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_integers_have_no_limits_in_a_statement(text: str, a: int, b: int, wante
 def test_integers_are_stored_in_a_type(text: str, a: int, target: DataType, wanted: int) -> None:
     """Casts wrap; truth values become 1 and 0, of any type."""
     expression, types = parse(text, {"a"}, types={"U"}, operators={}), {"U": target}
-    found = exactly.evaluate(expression, {"a": exactly.of_pattern(a % (1 << 32), INT32)}, types)
+    value = exactly.evaluate(expression, {"a": exactly.of_pattern(a % (1 << 32), INT32)}, types)
     vector = in_arrays.evaluate(expression, {"a": in_arrays.of_elements(np.array([a], np.int32), INT32)}, types)
-    assert (found.kind, vector.kind) == (target, target)
+    assert (value.kind, vector.kind) == (target, target)
     assert vector.array.dtype == target.numpy
     assert np.atleast_1d(vector.array).tolist() == [wanted]
-    assert exactly.pattern(found, target) == np.array([wanted], target.numpy).view(target.bits_dtype)[0]
+    assert exactly.pattern(value, target) == np.array([wanted], target.numpy).view(target.bits_dtype)[0]
 
 
 @pytest.mark.parametrize(
@@ -111,19 +111,19 @@ def test_numbers_of_the_statement_are_divided_as_they_are_and_added_as_integers(
     text: str, wanted: float | None
 ) -> None:
     expression = parse(text, {"a"}, operators={})
-    found = in_arrays.evaluate(expression, {}, {})
-    assert found.kind == "constant"
-    assert bool(found.undefined) is (wanted is None)
+    values = in_arrays.evaluate(expression, {}, {})
+    assert values.kind == "constant"
+    assert bool(values.undefined) is (wanted is None)
     if wanted is None:
         with pytest.raises(exactly.Undefined):
             exactly.evaluate(expression, {}, {})
         return
-    assert found.array == wanted
+    assert values.array == wanted
     assert exactly.evaluate(expression, {}, {}).content == wanted
 
 
 @pytest.mark.parametrize(
-    "text, target, said",
+    "text, target, message",
     [
         ("cast(U, x)", INT8, "not cast FLOAT32 to INT8"),
         ("cast(U, n + n)", F32, "not cast an integer to FLOAT32"),
@@ -131,9 +131,9 @@ def test_numbers_of_the_statement_are_divided_as_they_are_and_added_as_integers(
         ("cast(U, x)", F16, "not cast FLOAT32 to FLOAT16"),
     ],
 )
-def test_a_statement_does_not_cast_to_or_from_floating_point(text: str, target: DataType, said: str) -> None:
+def test_a_statement_does_not_cast_to_or_from_floating_point(text: str, target: DataType, message: str) -> None:
     names = Names({"x": F32, "n": INT32}, {"U": target}, {})
-    with pytest.raises(FormulaError, match=said):
+    with pytest.raises(FormulaError, match=message):
         kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names)
 
 
@@ -152,27 +152,27 @@ def test_a_statement_casts_integers_numbers_and_truth_values(text: str, target: 
     assert kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names) is target
 
 
-@pytest.mark.parametrize("one, other", [(INT32, UINT8), (INT64, INT32), (UINT64, INT64), (UINT64, INT32)])
+@pytest.mark.parametrize("data_type, other", [(INT32, UINT8), (INT64, INT32), (UINT64, INT64), (UINT64, INT32)])
 @pytest.mark.parametrize("text", ["a < b", "a == b", "a >= 2", "b > -1", "a < 18014398509481986"])
-def test_integers_of_different_kinds_are_compared_exactly(text: str, one: DataType, other: DataType) -> None:
+def test_integers_of_different_kinds_are_compared_exactly(text: str, data_type: DataType, other: DataType) -> None:
     """At the limits of each type, and where FLOAT64 does not tell neighbours apart."""
     expression = parse(text, {"a", "b"})
     numbers = [0, 1, 2, -1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 18014398509481985, 255]
-    pairs = [(a % (1 << 8 * one.itemsize), b % (1 << 8 * other.itemsize)) for a in numbers for b in numbers]
+    pairs = [(a % (1 << 8 * data_type.itemsize), b % (1 << 8 * other.itemsize)) for a in numbers for b in numbers]
     columns = {
         name: np.array([pair[place] for pair in pairs], kind.bits_dtype)
-        for place, (name, kind) in enumerate((("a", one), ("b", other)))
+        for place, (name, kind) in enumerate((("a", data_type), ("b", other)))
     }
-    kinds = {"a": one, "b": other}
+    kinds = {"a": data_type, "b": other}
     arrays = {name: in_arrays.of_elements(column, kinds[name]) for name, column in columns.items()}
-    found = in_arrays.held(in_arrays.evaluate(expression, arrays, {}), len(pairs))
+    held = in_arrays.held(in_arrays.evaluate(expression, arrays, {}), len(pairs))
     for place, pair in enumerate(pairs):
         elements = {name: exactly.of_pattern(bits, kinds[name]) for name, bits in zip("ab", pair, strict=True)}
         try:
             wanted = bool(exactly.evaluate(expression, elements, {}).content)
         except exactly.Undefined:
             wanted = False
-        assert found[place] == wanted, pair
+        assert held[place] == wanted, pair
 
 
 @pytest.mark.parametrize("kind", [INT8, UINT8, INT32, INT64, UINT64])
@@ -182,8 +182,8 @@ def test_integers_are_stored_as_they_are_where_they_fit(kind: DataType, undefine
     limits = np.iinfo(kind.numpy)
     elements = np.array([limits.min, 5, limits.max], kind.numpy)
     array, without = in_arrays.stored(in_arrays.Values(kind, elements, undefined), into, 3)
-    held = [np.iinfo(into.numpy).min <= int(one) <= np.iinfo(into.numpy).max for one in elements]
+    held = [np.iinfo(into.numpy).min <= int(element) <= np.iinfo(into.numpy).max for element in elements]
     left = [gone or not known for gone, known in zip(np.broadcast_to(undefined, 3), held, strict=True)]
     assert without.tolist() == left
     assert array.dtype == into.numpy
-    assert array.tolist() == [0 if gone else int(one) for one, gone in zip(elements, left, strict=True)]
+    assert array.tolist() == [0 if gone else int(element) for element, gone in zip(elements, left, strict=True)]

@@ -43,7 +43,7 @@ clauses:
 """
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda item: item.name)
 @given(data=st.data())
 def test_integers_come_back_exactly(data_type: DataType, data: st.DataObject) -> None:
     limits = np.iinfo(data_type.numpy)
@@ -115,7 +115,7 @@ def tables() -> Tables:
     ],
 )
 def test_rules_hold_for_each_tensor(tables: Tables, operator: OperatorDesc, level: str, wanted: list[str]) -> None:
-    assert [one.clause for one in violations(operator, FeatureLevel.parse(level), tables)] == wanted
+    assert [violation.clause for violation in violations(operator, FeatureLevel.parse(level), tables)] == wanted
 
 
 def test_records_name_the_type_of_most_inputs() -> None:

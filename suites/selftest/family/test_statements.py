@@ -34,14 +34,14 @@ F32, INT8, INT32, INT64, UINT8, UINT32, UINT64 = (
 
 def point(name: str, data_type: DataType, **changed: str) -> SilentPoint:
     tables = stated_tables(**changed)
-    (found,) = silent_points(tables.operator(name), without_attributes(tables, name, T=data_type))
-    return found
+    (silent_point,) = silent_points(tables.operator(name), without_attributes(tables, name, T=data_type))
+    return silent_point
 
 
 def named(name: str, data_type: DataType, a: list[Any], b: list[Any], output: list[Any]) -> str | None:
-    one = point(name, data_type)
+    silent_point = point(name, data_type)
     arrays = [np.array(values, data_type.numpy) for values in (a, b, output)]
-    return one.behaviour({"a": arrays[0], "b": arrays[1]}, arrays[2])
+    return silent_point.behaviour({"a": arrays[0], "b": arrays[1]}, arrays[2])
 
 
 @pytest.mark.parametrize(
@@ -71,17 +71,19 @@ def test_behaviours_have_names(
 
 
 def test_what_explains_equally_well_is_all_told() -> None:
-    one = point("SHIFT", UINT32)
+    silent_point = point("SHIFT", UINT32)
     inputs = {"a": np.array([3], np.uint32), "b": np.array([33], np.uint32)}
-    assert one.explaining(inputs, np.array([6], np.uint32)) == ("counts modulo the width", "counts modulo 32")
+    assert silent_point.explaining(inputs, np.array([6], np.uint32)) == ("counts modulo the width", "counts modulo 32")
 
 
 def test_zeros_are_told_apart_and_nans_are_not() -> None:
-    one = point("SIGN_OF", F32)
+    silent_point = point("SIGN_OF", F32)
     inputs = {"x": np.array([np.nan, np.nan], np.float32)}
-    assert one.behaviour(inputs, np.array([0.0, 0.0], np.float32)) == "gives 0"
-    assert one.behaviour(inputs, np.array([0.0, -0.0], np.float32)) is None
-    assert one.behaviour(inputs, np.array([0xFFC0_0001, 0x7F80_0001], np.uint32).view(np.float32)) == "gives NaN"
+    assert silent_point.behaviour(inputs, np.array([0.0, 0.0], np.float32)) == "gives 0"
+    assert silent_point.behaviour(inputs, np.array([0.0, -0.0], np.float32)) is None
+    assert (
+        silent_point.behaviour(inputs, np.array([0xFFC0_0001, 0x7F80_0001], np.uint32).view(np.float32)) == "gives NaN"
+    )
 
 
 NAMES = ("PLUS", "SHIFT", "HALF", "SIGN_OF", "LARGER")
@@ -108,21 +110,23 @@ def test_both_meanings_of_a_silent_point_are_equal(name: str, data_type: DataTyp
     tables = stated_tables()
     table, operator = tables.operator(name), without_attributes(tables, name, T=data_type)
     inputs = inputs_of(name, data_type)
-    for one, exact in zip(silent_points(table, operator), exact_silent_points(table, operator), strict=True):
-        there = one.where(inputs).tolist()
+    for silent_point, exact in zip(silent_points(table, operator), exact_silent_points(table, operator), strict=True):
+        there = silent_point.where(inputs).tolist()
         elements = rows(inputs, data_type)
         assert there == [exact.holds(row) for row in elements]
         assert any(there)
         assert not all(there)
-        for behaviour in one.meanings:
-            array, undefined = one.results(behaviour, inputs)
+        for behaviour in silent_point.meanings:
+            array, undefined = silent_point.results(behaviour, inputs)
             outputs = array.view(data_type.bits_dtype).tolist()
-            explained = one.explains(behaviour, inputs, array).tolist()
-            other = one.explains(behaviour, inputs, (array.view(data_type.bits_dtype) ^ 1).view(array.dtype)).tolist()
-            for row, bits, said, changed, nothing in zip(
+            explained = silent_point.explains(behaviour, inputs, array).tolist()
+            other = silent_point.explains(
+                behaviour, inputs, (array.view(data_type.bits_dtype) ^ 1).view(array.dtype)
+            ).tolist()
+            for row, bits, text, changed, nothing in zip(
                 elements, outputs, explained, other, undefined.tolist(), strict=True
             ):
-                assert said == exact.explains(behaviour, row, bits) != nothing, (behaviour, row)
+                assert text == exact.explains(behaviour, row, bits) != nothing, (behaviour, row)
                 assert changed == exact.explains(behaviour, row, bits ^ 1), (behaviour, row)
 
 
@@ -135,9 +139,13 @@ def test_both_oracles_take_what_a_silent_point_accepts(name: str, data_type: Dat
     inputs = {key: array[::7] for key, array in inputs_of(name, data_type).items()}
     acceptance = TypedVectorOracle(law, operator, strict=strict).acceptance(inputs)
     oracle = TypedOracle(law, operator, strict=strict)
-    for row, given in zip(rows(inputs, data_type), acceptance.elements(), strict=True):
+    for row, element in zip(rows(inputs, data_type), acceptance.elements(), strict=True):
         wanted = oracle.acceptable(row)
-        assert (given.patterns, given.any_nan, given.any_value) == (wanted.patterns, wanted.any_nan, wanted.any_value)
+        assert (element.patterns, element.any_nan, element.any_value) == (
+            wanted.patterns,
+            wanted.any_nan,
+            wanted.any_value,
+        )
 
 
 def test_what_is_accepted_stands_in_place_of_the_formula() -> None:
@@ -152,10 +160,12 @@ def test_what_is_accepted_stands_in_place_of_the_formula() -> None:
     assert accepted(200, 100) == {150, 22}
     assert accepted(200, 100, strict=True) == {150}
     sign = tables.law(tables.operator("SIGN_OF"))
-    given = TypedOracle(sign, without_attributes(tables, "SIGN_OF", T=F32)).acceptable({"x": 0x7FC0_0000})
-    assert (given.any_nan, given.patterns) == (True, {0, 1 << 31})
-    given = TypedOracle(sign, without_attributes(tables, "SIGN_OF", T=F32), strict=True).acceptable({"x": 0x7FC0_0000})
-    assert (given.any_nan, given.patterns) == (False, {0})
+    acceptable = TypedOracle(sign, without_attributes(tables, "SIGN_OF", T=F32)).acceptable({"x": 0x7FC0_0000})
+    assert (acceptable.any_nan, acceptable.patterns) == (True, {0, 1 << 31})
+    acceptable = TypedOracle(sign, without_attributes(tables, "SIGN_OF", T=F32), strict=True).acceptable(
+        {"x": 0x7FC0_0000}
+    )
+    assert (acceptable.any_nan, acceptable.patterns) == (False, {0})
 
 
 # relations -------------------------------------------------------------------------------------------
@@ -168,16 +178,16 @@ def relation(name: str, **types: DataType) -> Relation:
     return Relation(tables.operators, tables.operator(name), clause, operator)
 
 
-def right(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+def right(dispatched: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     a, b = inputs.values()
-    match one.table.short_name:
+    match dispatched.table.short_name:
         case "PLUS":
             return a + b
         case "SHIFT":
             return np.where(b < 8, a << np.minimum(b, 7), 0).astype(a.dtype)
         case "BELOW":
-            return (a < b).astype(one.output.numpy)
-    raise AssertionError(one)
+            return (a < b).astype(dispatched.output.numpy)
+    raise AssertionError(dispatched)
 
 
 RELATIONS = [
@@ -191,13 +201,13 @@ RELATIONS = [
 
 @pytest.mark.parametrize(("name", "types"), RELATIONS)
 def test_relations_hold_of_what_is_right_and_both_meanings_agree(name: str, types: dict[str, DataType]) -> None:
-    one = relation(name, **types)
+    item = relation(name, **types)
     a, b = pairs(types["T"])
     seen: list[np.ndarray] = []
 
-    def dispatch(given: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    def dispatch(dispatched: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         with np.errstate(all="ignore"):
-            output = right(given, inputs)
+            output = right(dispatched, inputs)
         if faulty:
             output = np.where(inputs["ATensor"] == inputs["ATensor"][5], output ^ 1, output).astype(output.dtype)
         seen.append(output)
@@ -205,19 +215,19 @@ def test_relations_hold_of_what_is_right_and_both_meanings_agree(name: str, type
 
     for faulty in (False, True):
         seen.clear()
-        broken = one.broken({"a": a, "b": b}, dispatch)
+        broken = item.broken({"a": a, "b": b}, dispatch)
         assert broken.any() == faulty
         outputs = [output.view(f"u{output.dtype.itemsize}").tolist() for output in seen]
         elements = rows({"a": a, "b": b}, types["T"])
-        for row, said, *bits in list(zip(elements, broken.tolist(), *outputs, strict=True))[::11]:
-            assert said == one.broken_by(row, bits), row
+        for row, text, *bits in list(zip(elements, broken.tolist(), *outputs, strict=True))[::11]:
+            assert text == item.broken_by(row, bits), row
 
 
 def test_a_relation_says_what_has_to_be_dispatched() -> None:
-    one = relation("SHIFT", T=UINT8)
-    assert [given.node.operator for given in one.dispatched] == ["SHIFT", "PLUS"]  # each once
-    assert dict(one.dispatched[1].types) == dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), UINT8)
-    assert one.dispatched[1].describe((2, 3)).name == "ELEMENT_WISE_PLUS"
+    item = relation("SHIFT", T=UINT8)
+    assert [dispatched.node.operator for dispatched in item.dispatched] == ["SHIFT", "PLUS"]  # each once
+    assert dict(item.dispatched[1].types) == dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), UINT8)
+    assert item.dispatched[1].describe((2, 3)).name == "ELEMENT_WISE_PLUS"
     types = relation("BELOW", T=INT64, U=UINT8).dispatched[0].types
     assert (types["ATensor"], types["OutputTensor"]) == (INT64, UINT8)
 
@@ -229,8 +239,8 @@ def test_relations_are_for_the_types_of_their_clause() -> None:
 
 
 def test_a_relation_is_obliged_from_the_level_of_all_its_operators_on() -> None:
-    one = '{level: "1.0", dimension_counts: [1, 8]'
-    tables = stated_tables(plus=ADD.replace(one, '{level: "3.0", dimension_counts: [1, 8]'))
+    text = '{level: "1.0", dimension_counts: [1, 8]'
+    tables = stated_tables(plus=ADD.replace(text, '{level: "3.0", dimension_counts: [1, 8]'))
     table = tables.operator("SHIFT")
     (clause,) = relation_clauses(table, without_attributes(tables, "SHIFT", T=UINT8))
     for _ in range(2):  # what is found once is kept

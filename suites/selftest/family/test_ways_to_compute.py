@@ -26,13 +26,13 @@ def without(tables: Tables, name: str, **changes: Any) -> Tables:
     return replace(tables, operators={**tables.operators, table.operator: table.model_copy(update=changes)})
 
 
-def admitted(tables: Tables, one: Vector, result: float, *, strict: bool) -> bool:
+def admitted(tables: Tables, item: Vector, result: float, *, strict: bool) -> bool:
     """Whether a result of one element of each input is acceptable; the oracles have to agree."""
-    kind = one.description.output.data_type
+    kind = item.description.output.data_type
     bits = int(np.array(result, kind.numpy).view(kind.bits_dtype)[()])
-    said = {answers[0].admits(bits, kind) for answers in accepted_of(tables, one, strict=strict).values()}
-    assert len(said) == 1, (one, result)
-    return said.pop()
+    flags = {answers[0].admits(bits, kind) for answers in accepted_of(tables, item, strict=strict).values()}
+    assert len(flags) == 1, (item, result)
+    return flags.pop()
 
 
 def vector(name: str, types: Mapping[str, DataType], values: Mapping[str, float], **attributes: Any) -> Vector:
@@ -55,15 +55,15 @@ def test_what_float64_gives_of_a_scale_bias_may_go_into_the_operator_as_it_is(
     name: str, x: float, scale: float, bias: float, result: float, separate: float
 ) -> None:
     types = dict.fromkeys(TABLES.operator(name).tensors, DataType.FLOAT32)
-    one = vector(name, types, {"InputTensor": x}, ScaleBias=ScaleBias(scale, bias))
-    assert admitted(TABLES, one, result, strict=False)
-    assert admitted(TABLES, one, separate, strict=True)
-    assert admitted(TABLES, one, result, strict=True) == (result == separate)
+    item = vector(name, types, {"InputTensor": x}, ScaleBias=ScaleBias(scale, bias))
+    assert admitted(TABLES, item, result, strict=False)
+    assert admitted(TABLES, item, separate, strict=True)
+    assert admitted(TABLES, item, result, strict=True) == (result == separate)
     clauses = tuple(
         clause.model_copy(update={"latitude": tuple(word for word in clause.latitude if word != "contraction")})
         for clause in TABLES.operator(name).clauses
     )
-    contracted = admitted(without(TABLES, name, clauses=clauses), one, result, strict=False)
+    contracted = admitted(without(TABLES, name, clauses=clauses), item, result, strict=False)
     assert contracted == (result == separate)
 
 
@@ -80,12 +80,12 @@ def test_a_modulus_of_a_type_without_a_rule_may_be_computed_in_the_page_s_steps(
 ) -> None:
     """1 / 0.1 is 10 in FLOAT64, and 1 - 10 * 0.1 is 0; what remains of 1 exactly is 0.09999999999999995."""
     types = dict.fromkeys(TABLES.operator(name).tensors, DataType.FLOAT64)
-    one = vector(name, types, {"ATensor": a, "BTensor": b})
+    item = vector(name, types, {"ATensor": a, "BTensor": b})
     exact = float(np.fmod(a, b))
     for result, judged, strict in ((in_steps, True, False), (exact, True, True), (0.05, False, False)):
-        assert admitted(TABLES, one, result, strict=False) is judged
-        assert admitted(TABLES, one, result, strict=True) is strict
-    assert not admitted(without(TABLES, name, permitted_formulas=()), one, in_steps, strict=False)
+        assert admitted(TABLES, item, result, strict=False) is judged
+        assert admitted(TABLES, item, result, strict=True) is strict
+    assert not admitted(without(TABLES, name, permitted_formulas=()), item, in_steps, strict=False)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_differences_of_32_bit_integers_may_saturate_where_others_are_exact(
         "ScaleTensor": DataType.FLOAT32,
         "OutputTensor": DataType.FLOAT32,
     }
-    one = vector("DEQUANTIZE_LINEAR", types, {"InputTensor": x, "ScaleTensor": 1.0, "ZeroPointTensor": zero_point})
+    item = vector("DEQUANTIZE_LINEAR", types, {"InputTensor": x, "ScaleTensor": 1.0, "ZeroPointTensor": zero_point})
     for output, right in outputs.items():
-        assert admitted(TABLES, one, output, strict=False) is right, output
+        assert admitted(TABLES, item, output, strict=False) is right, output
     exact = float(x - zero_point)
-    assert admitted(TABLES, one, exact, strict=True)
-    assert not any(admitted(TABLES, one, output, strict=True) for output in outputs if output != exact)
+    assert admitted(TABLES, item, exact, strict=True)
+    assert not any(admitted(TABLES, item, output, strict=True) for output in outputs if output != exact)

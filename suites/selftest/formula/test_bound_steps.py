@@ -37,8 +37,8 @@ def test_shared_values_do_not_change_what_comes_out(text):
     for results in (1.0, -3.0, 0.25):
         names = _names(1, results)
         wanted = np.asarray(_plainly(expression, names))
-        for found in (Steps(expression).value(names), steps_of(expression).value(names, known)):
-            assert np.asarray(found).tobytes() == wanted.tobytes()
+        for result in (Steps(expression).value(names), steps_of(expression).value(names, known)):
+            assert np.asarray(result).tobytes() == wanted.tobytes()
 
 
 def test_zeros_of_both_signs_are_two_numbers():

@@ -114,9 +114,9 @@ def test_every_function_of_an_oracle(function: str) -> None:
         assert parsed("select(x < Min, x, Max)") == Call("select", (Call("less", (X, MIN)), X, MAX))
         return
     takes = FUNCTIONS[function].takes
-    given = ("x", "Min") if takes[0] == "T" else ("x < Min", "x > Max")
+    value = ("x", "Min") if takes[0] == "T" else ("x < Min", "x > Max")
     values = (X, MIN) if takes[0] == "T" else (Call("less", (X, MIN)), Call("greater", (X, MAX)))
-    text = f"{function}({', '.join(given[: len(takes)])})"
+    text = f"{function}({', '.join(value[: len(takes)])})"
     assert parsed(text) == Call(function, values[: len(takes)])
 
 

@@ -18,21 +18,23 @@ from dmlcts.specs.latitudes import NONE
 FEW = (-7.5, -3.0, -2.0, -1.0, -0.75, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 7.5)
 
 
-@pytest.mark.parametrize("function", [one for one in FUNCTIONS.values() if one.arrays.error], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "function", [item for item in FUNCTIONS.values() if item.arrays.error], ids=lambda entry: entry.name
+)
 def test_numpy_errs_by_less_than_the_table_says(function: Function) -> None:
     numpy_s, real = function.arrays.real, function.exact.real
     assert numpy_s is not None
     assert real is not None
-    told = 0
+    number = 0
     for operands in itertools.product(FEW, repeat=len(function.takes)):
-        found = real(*(BINARY64.decode(int(np.float64(one).view(np.uint64))) for one in operands))
-        if found is None or found.low.infinite:
+        result = real(*(BINARY64.decode(int(np.float64(operand).view(np.uint64))) for operand in operands))
+        if result is None or result.low.infinite:
             continue
         with np.errstate(all="ignore"):
-            value = Fraction(float(numpy_s(*(np.array([one]) for one in operands))[0]))
-        assert abs(value - found.low.fraction) <= abs(found.low.fraction) * Fraction(function.arrays.error), operands
-        told += value != found.low.fraction
-    assert told > 0
+            value = Fraction(float(numpy_s(*(np.array([operand]) for operand in operands))[0]))
+        assert abs(value - result.low.fraction) <= abs(result.low.fraction) * Fraction(function.arrays.error), operands
+        number += value != result.low.fraction
+    assert number > 0
 
 
 def falls(function: Function) -> bool:
@@ -41,10 +43,10 @@ def falls(function: Function) -> bool:
     floating = function.arrays.floating
     assert floating is not None
     for place, others in itertools.product(several, itertools.product(FEW, repeat=len(several) - 1)):
-        given = [np.full(len(FEW), other, np.float16) for other in others]
-        given.insert(place, np.array(FEW, np.float16))
+        values = [np.full(len(FEW), other, np.float16) for other in others]
+        values.insert(place, np.array(FEW, np.float16))
         with np.errstate(all="ignore"):
-            value = np.asarray(floating(rounding, *given)[0])
+            value = np.asarray(floating(rounding, *values)[0])
         value = value[~np.isnan(value)]
         if (value[1:] < value[:-1]).any():
             return True
@@ -64,10 +66,10 @@ def test_what_selects_gives_one_of_its_arguments_and_all_else_another() -> None:
         if floating is None:
             assert not function.selects, function.name
             continue
-        given = np.array(list(itertools.product(FEW, repeat=len(function.takes))), np.float32).T
+        values = np.array(list(itertools.product(FEW, repeat=len(function.takes))), np.float32).T
         with np.errstate(all="ignore"):
-            value = np.asarray(floating(Rounding(DataType.FLOAT32, NONE), *given)[0])
-        assert function.selects == (given == value).any(axis=0).all(), function.name
+            value = np.asarray(floating(Rounding(DataType.FLOAT32, NONE), *values)[0])
+        assert function.selects == (values == value).any(axis=0).all(), function.name
 
 
 def test_kept_are_those_that_give_every_integer_itself() -> None:
@@ -78,7 +80,9 @@ def test_kept_are_those_that_give_every_integer_itself() -> None:
         itself = (
             len(function.takes) == 1
             and meaning is not None
-            and all(meaning(IntegerRange.of(DataType.INT8), one) == one for one in range(limits.min, limits.max + 1))
+            and all(
+                meaning(IntegerRange.of(DataType.INT8), index) == index for index in range(limits.min, limits.max + 1)
+            )
         )
         assert function.arrays.kept is itself, function.name
 
@@ -90,11 +94,11 @@ def test_the_function_of_the_quick_comparison_gives_what_is_acceptable() -> None
         arrays = function.arrays
         if arrays.ufunc is None:
             continue
-        given = np.array(list(itertools.product(some, repeat=len(function.takes)))).T
+        values = np.array(list(itertools.product(some, repeat=len(function.takes)))).T
         if arrays.floating is not None:
-            assert np.array_equal(arrays.ufunc(*given), arrays.floating(rounding, *given)[0]), function.name
+            assert np.array_equal(arrays.ufunc(*values), arrays.floating(rounding, *values)[0]), function.name
         if arrays.integers is not None and not arrays.kept:
-            whole = given.astype(np.int8)
+            whole = values.astype(np.int8)
             assert np.array_equal(arrays.ufunc(*whole), arrays.integers(*whole)), function.name
         seen.add(function.name)
     assert seen == {
@@ -122,12 +126,12 @@ def test_reals_of_arrays_are_the_exact_ones_as_float64_rounds_them() -> None:
         every = [*FEW, -0.0, np.inf, -np.inf]
         for operands in itertools.product(every, repeat=len(function.takes)):
             with np.errstate(all="ignore"):
-                value = np.asarray(numpy_s(*(np.array([one]) for one in operands)))[0]
-            found = real(*(BINARY64.decode(int(np.float64(one).view(np.uint64))) for one in operands))
-            if found is None:
+                value = np.asarray(numpy_s(*(np.array([operand]) for operand in operands)))[0]
+            result = real(*(BINARY64.decode(int(np.float64(operand).view(np.uint64))) for operand in operands))
+            if result is None:
                 assert np.isnan(value), (function.name, operands)
                 continue
-            rounded = {BINARY64.round(end) for end in found}
+            rounded = {BINARY64.round(end) for end in result}
             assert int(value.view(np.uint64)) in rounded, (function.name, operands)
 
 

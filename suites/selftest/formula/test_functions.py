@@ -24,8 +24,8 @@ LENIENT: Latitudes = frozenset({"zero-sign", "nan"})
 
 def rows(part: str) -> list[Any]:
     """The functions with a meaning of that kind."""
-    found = [function for function in FUNCTIONS.values() if getattr(function.exact, part) is not None]
-    return [pytest.param(function, id=function.name) for function in found]
+    functions = [function for function in FUNCTIONS.values() if getattr(function.exact, part) is not None]
+    return [pytest.param(function, id=function.name) for function in functions]
 
 
 def test_every_function_has_both_meanings_or_neither() -> None:
@@ -52,11 +52,11 @@ def test_on_every_pair_of_bytes(function: Function, data_type: DataType) -> None
     with np.errstate(all="ignore"):
         result = function.arrays.integers(*operands)
     values, undefined = result if isinstance(result, tuple) else (result, np.zeros(operands[0].shape, bool))
-    columns = [one.tolist() for one in (values, undefined, *operands)]
-    for got, nothing, *given in zip(*columns, strict=True):
-        wanted = function.exact.integers(integers, *given)
-        assert nothing == (wanted is None), (function.name, given)
-        assert nothing or integers.wrapped(wanted) == got, (function.name, given)  # type: ignore[arg-type]
+    columns = [item.tolist() for item in (values, undefined, *operands)]
+    for got, nothing, *value in zip(*columns, strict=True):
+        wanted = function.exact.integers(integers, *value)
+        assert nothing == (wanted is None), (function.name, value)
+        assert nothing or integers.wrapped(wanted) == got, (function.name, value)  # type: ignore[arg-type]
 
 
 def inputs(data_type: DataType, count: int) -> np.ndarray:
@@ -67,9 +67,9 @@ def inputs(data_type: DataType, count: int) -> np.ndarray:
     special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -7.5, np.inf, -np.inf, np.nan]
     information = np.finfo(data_type.numpy)
     special += [float(information.max), float(information.smallest_subnormal), -float(information.smallest_normal)]
-    given = (bits | sign).astype(data_type.bits_dtype).view(data_type.numpy)
+    value = (bits | sign).astype(data_type.bits_dtype).view(data_type.numpy)
     middle = generator.normal(0, 3, count).astype(data_type.numpy)
-    return np.concatenate([given, middle, np.array(special).astype(data_type.numpy)])
+    return np.concatenate([value, middle, np.array(special).astype(data_type.numpy)])
 
 
 def members(array: np.ndarray, data_type: DataType) -> list[int | None]:
@@ -97,24 +97,26 @@ def test_on_floating_point_numbers(function: Function, data_type: DataType, lati
     operands = [x] if len(function.takes) == 1 else [x, np.roll(x, 7)]
     if len(operands) == 2:  # every pair of special values
         pairs = np.array(list(itertools.product(x[-15:], repeat=2)), data_type.numpy).T
-        operands = [np.concatenate([one, other]) for one, other in zip(operands, pairs, strict=True)]
+        operands = [np.concatenate([operand, other]) for operand, other in zip(operands, pairs, strict=True)]
     floating, exactly = function.arrays.floating, function.exact.floating
     assert floating is not None
     assert exactly is not None
     with np.errstate(all="ignore"):
-        found = [
-            members(np.broadcast_to(one, operands[0].shape), data_type)
-            for one in rounding.closed(floating(rounding, *operands))
+        numbers = [
+            members(np.broadcast_to(values, operands[0].shape), data_type)
+            for values in rounding.closed(floating(rounding, *operands))
         ]
-    given = [members(one, data_type) for one in operands]
-    for index, patterns in enumerate(zip(*given, strict=True)):
+    value = [members(operand, data_type) for operand in operands]
+    for index, patterns in enumerate(zip(*value, strict=True)):
         zeros = [
-            arithmetic.closed({one}) if one is not None and arithmetic.form.is_zero(one) else frozenset({one})
-            for one in patterns
+            arithmetic.closed({pattern})
+            if pattern is not None and arithmetic.form.is_zero(pattern)
+            else frozenset({pattern})
+            for pattern in patterns
         ]
         wanted = arithmetic.apply(lambda *operands: exactly(arithmetic, *operands), *zeros)
-        got = arithmetic.closed(column[index] for column in found)
-        at = [one[index] for one in operands]
+        got = arithmetic.closed(column[index] for column in numbers)
+        at = [operand[index] for operand in operands]
         assert got >= wanted, (function.name, at)
         # At the smallest normal number, at half of the smallest one, and halfway between two numbers (the root of the
         # greatest one nearly is) FLOAT64 cannot tell on which side a real function's result lies.
@@ -132,19 +134,19 @@ def test_comparisons_of_floating_point_numbers(function: Function, data_type: Da
     assert function.exact.compared is not None
     operands = pairs[: len(function.takes)]
     got = function.arrays.compared(*operands)
-    for index, given in enumerate(zip(*(members(one, data_type) for one in operands), strict=True)):
-        found = set(function.exact.compared(arithmetic, *given))
-        assert bool(got[index]) in found, (function.name, pairs[:, index])
+    for index, value in enumerate(zip(*(members(operand, data_type) for operand in operands), strict=True)):
+        flags = set(function.exact.compared(arithmetic, *value))
+        assert bool(got[index]) in flags, (function.name, pairs[:, index])
         # The sign of a NaN is all that the exact meaning does not know.
-        assert len(found) == 1 or (function.name, given) == ("is_negative", (None,))
+        assert len(flags) == 1 or (function.name, value) == ("is_negative", (None,))
 
 
 @pytest.mark.parametrize("function", rows("truth"))
 def test_on_truth_values(function: Function) -> None:
     assert function.arrays.truth is not None
     assert function.exact.truth is not None
-    for given in itertools.product((False, True), repeat=len(function.takes)):
-        assert bool(function.arrays.truth(*map(np.asarray, given))) == function.exact.truth(*given)
+    for flags in itertools.product((False, True), repeat=len(function.takes)):
+        assert bool(function.arrays.truth(*map(np.asarray, flags))) == function.exact.truth(*flags)
 
 
 @looped(
@@ -214,16 +216,16 @@ def test_numbers_by_hand(name: str, operands: tuple[float, ...], wanted: float) 
     meaning = FUNCTIONS[name].exact.floating
     assert meaning is not None
     half = DataType.FLOAT16
-    given = members(np.array(operands, np.float16), half)
-    assert set(meaning(Arithmetic(BINARY16, NONE), *given)) == set(members(np.array([wanted], np.float16), half))
+    numbers = members(np.array(operands, np.float16), half)
+    assert set(meaning(Arithmetic(BINARY16, NONE), *numbers)) == set(members(np.array([wanted], np.float16), half))
 
 
 def test_the_error_function_is_that_of_every_element_however_many() -> None:
     x = np.linspace(-3, 3, 2 * in_arrays._PIECE + 3)
     places = [0, in_arrays._PIECE - 1, in_arrays._PIECE, 2 * in_arrays._PIECE, x.size - 1]
-    found = in_arrays._error_function(x.reshape(1, -1))
-    assert found.shape == (1, x.size)
-    assert found[0, places].tolist() == [math.erf(x[place]) for place in places]
+    error_function = in_arrays._error_function(x.reshape(1, -1))
+    assert error_function.shape == (1, x.size)
+    assert error_function[0, places].tolist() == [math.erf(x[place]) for place in places]
 
 
 @pytest.mark.parametrize(
@@ -234,10 +236,10 @@ def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, 
     """No enclosure, however narrow, tells on which side of a number, or of the middle of two, such a power lies."""
     real = FUNCTIONS["pow"].exact.real
     assert real is not None
-    found = real(*(BINARY64.decode(int(np.float64(one).view(np.uint64))) for one in (base, exponent)))
-    assert found is not None
-    assert found.low == found.high
-    assert float(found.low.fraction) == wanted
+    result = real(*(BINARY64.decode(int(np.float64(value).view(np.uint64))) for value in (base, exponent)))
+    assert result is not None
+    assert result.low == result.high
+    assert float(result.low.fraction) == wanted
 
 
 @looped(
@@ -270,9 +272,9 @@ def test_powers_at_the_limits_of_64_bits(data_type: DataType, base: int, exponen
     assert power.exact.integers is not None
     assert power.arrays.integers is not None
     assert power.exact.integers(IntegerRange.of(data_type), base, exponent) == wanted
-    found, undefined = power.arrays.integers(*(np.array([one], data_type.numpy) for one in (base, exponent)))
+    result, undefined = power.arrays.integers(*(np.array([number], data_type.numpy) for number in (base, exponent)))
     assert bool(undefined[0]) == (wanted is None)
-    assert wanted is None or int(found[0]) == wanted
+    assert wanted is None or int(result[0]) == wanted
 
 
 def test_powers_are_c_s_however_the_exponent_is_stored() -> None:
@@ -298,7 +300,7 @@ def test_powers_at_the_limits_are_exact_whatever_numpy_errs_by(factor: float, mo
     monkeypatch.setattr(in_arrays, "_power", lambda a, b: np.power(a, b) * factor)
     power = FUNCTIONS["pow"].arrays.integers
     assert power is not None
-    for data_type in (one for one in DataType if not one.is_floating):
+    for data_type in (kind for kind in DataType if not kind.is_floating):
         limits = np.iinfo(data_type.numpy)
         most, root, bits = int(limits.max), math.isqrt(limits.max), limits.bits
         for base, exponent in (
@@ -311,10 +313,10 @@ def test_powers_at_the_limits_are_exact_whatever_numpy_errs_by(factor: float, mo
             (2, bits),
             *(((-2, bits - 1), (-2, bits), (-root, 2), (-root - 1, 2)) if limits.min else ()),
         ):
-            found, undefined = power(*(np.array([one], data_type.numpy) for one in (base, exponent)))
+            result, undefined = power(*(np.array([item], data_type.numpy) for item in (base, exponent)))
             fits = limits.min <= base**exponent <= most
             assert bool(undefined[0]) is not fits, (data_type, base, exponent)
-            assert not fits or int(found[0]) == base**exponent
+            assert not fits or int(result[0]) == base**exponent
 
 
 def test_arrays_of_integers_by_hand() -> None:
@@ -327,13 +329,15 @@ def test_arrays_of_integers_by_hand() -> None:
     ):
         meaning = FUNCTIONS[name].arrays.integers
         assert meaning is not None
-        result = meaning(*(np.array(one, data_type.numpy) for one in operands))
+        result = meaning(*(np.array(operand, data_type.numpy) for operand in operands))
         values, undefined = result if isinstance(result, tuple) else (result, np.zeros(len(wanted), bool))
-        assert [None if nothing else int(one) for one, nothing in zip(values, undefined, strict=True)] == wanted, name
+        assert [None if nothing else int(value) for value, nothing in zip(values, undefined, strict=True)] == wanted, (
+            name
+        )
 
 
 def test_whole_numbers_by_hand() -> None:
-    given = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], np.float16)
+    values = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], np.float16)
     for name, wanted in (
         ("floor", [-3, -2, -1, 0, 1, 2]),
         ("ceil", [-2, -1, 0, 1, 2, 3]),
@@ -344,14 +348,14 @@ def test_whole_numbers_by_hand() -> None:
         floating, real = FUNCTIONS[name].arrays.floating, FUNCTIONS[name].exact.real
         assert floating is not None
         assert real is not None
-        assert [one.tolist() for one in floating(Rounding(DataType.FLOAT16, NONE), given)] == [wanted]
-        exact = [real(BINARY16.decode(int(one.view(np.uint16)))) for one in given]
-        assert [None if one is None else one.low.value for one in exact] == wanted
+        assert [item.tolist() for item in floating(Rounding(DataType.FLOAT16, NONE), values)] == [wanted]
+        exact = [real(BINARY16.decode(int(item.view(np.uint16)))) for item in values]
+        assert [None if item is None else item.low.value for item in exact] == wanted
 
 
 def test_what_an_integer_is_and_how_two_compare() -> None:
     """No integer is a NaN, infinite or subnormal; both meanings say so."""
-    least, zero, one = -128, 0, 1
+    least, zero, number = -128, 0, 1
     for name, wanted in (
         ("is_nan", (False, False, False)),
         ("is_infinite", (False, False, False)),
@@ -365,8 +369,12 @@ def test_what_an_integer_is_and_how_two_compare() -> None:
         ("greater_equal", (True, True, False)),
     ):
         function = FUNCTIONS[name]
-        given = [(least,), (zero,), (one,)] if len(function.takes) == 1 else [(zero, least), (zero, zero), (zero, one)]
+        value = (
+            [(least,), (zero,), (number,)]
+            if len(function.takes) == 1
+            else [(zero, least), (zero, zero), (zero, number)]
+        )
         assert function.exact.ordered is not None
         assert function.arrays.compared is not None
-        assert tuple(function.exact.ordered(*operands) for operands in given) == wanted, name
-        assert tuple(function.arrays.compared(*np.array(given, np.int8).T).tolist()) == wanted, name
+        assert tuple(function.exact.ordered(*operands) for operands in value) == wanted, name
+        assert tuple(function.arrays.compared(*np.array(value, np.int8).T).tolist()) == wanted, name

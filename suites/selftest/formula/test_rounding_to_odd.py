@@ -26,9 +26,9 @@ _NUMBERS = [
 _SIGNED = [sign * number for number in _NUMBERS for sign in (1, -1)]
 
 
-def _odd(one: float, other: float) -> float:
+def _odd(value: float, other: float) -> float:
     """The same by fractions, of one pair."""
-    exact, nearest = Fraction(one) + Fraction(other), one + other
+    exact, nearest = Fraction(value) + Fraction(other), value + other
     if Fraction(nearest) == exact:
         return nearest
     below = nearest if Fraction(nearest) < exact else math.nextafter(nearest, -math.inf)
@@ -38,22 +38,22 @@ def _odd(one: float, other: float) -> float:
 
 def test_every_pair_of_telling_numbers() -> None:
     pairs = np.array(list(itertools.product(_SIGNED, _SIGNED)))
-    found = add_to_odd(pairs[:, 0], pairs[:, 1])
-    assert [float(one).hex() for one in found] == [_odd(*map(float, pair)).hex() for pair in pairs]
+    values = add_to_odd(pairs[:, 0], pairs[:, 1])
+    assert [float(item).hex() for item in values] == [_odd(*map(float, pair)).hex() for pair in pairs]
 
 
 def test_drawn_pairs() -> None:
     drawn = np.random.default_rng(7)
-    one, other = (np.ldexp(drawn.uniform(-1, 1, 4000), drawn.integers(-60, 60, 4000)) for _ in range(2))
-    found = add_to_odd(one, other)
-    assert [float(x).hex() for x in found] == [
-        _odd(*pair).hex() for pair in zip(one.tolist(), other.tolist(), strict=True)
+    values, other = (np.ldexp(drawn.uniform(-1, 1, 4000), drawn.integers(-60, 60, 4000)) for _ in range(2))
+    result = add_to_odd(values, other)
+    assert [float(x).hex() for x in result] == [
+        _odd(*pair).hex() for pair in zip(values.tolist(), other.tolist(), strict=True)
     ]
-    assert (found != one + other).any()
+    assert (result != values + other).any()
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "wanted"),
+    ("value", "other", "wanted"),
     [
         (np.inf, 1.0, np.inf),
         (-np.inf, 1 / 3, -np.inf),
@@ -61,10 +61,10 @@ def test_drawn_pairs() -> None:
         (np.nan, 1 / 3, np.nan),
     ],
 )
-def test_no_numbers(one: float, other: float, wanted: float) -> None:
+def test_no_numbers(value: float, other: float, wanted: float) -> None:
     with np.errstate(all="ignore"):
-        found = add_to_odd(np.array([one, 1.0, 1.0]), np.array([other, 2.0**-60, 1 / 3]))
-    np.testing.assert_array_equal(found, [wanted, _odd(1.0, 2.0**-60), _odd(1.0, 1 / 3)])
+        values = add_to_odd(np.array([value, 1.0, 1.0]), np.array([other, 2.0**-60, 1 / 3]))
+    np.testing.assert_array_equal(values, [wanted, _odd(1.0, 2.0**-60), _odd(1.0, 1 / 3)])
 
 
 def test_single_numbers() -> None:

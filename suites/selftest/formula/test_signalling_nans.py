@@ -26,7 +26,7 @@ _SIGNATURES, _ELEMENTS = 6, 40
 
 def _of_floats(table: OperatorTable) -> list[Signature]:
     """The signatures that have a floating-point type."""
-    return [one for one in signatures(table) if any(kind.is_floating for _, kind in one.types)]
+    return [signature for signature in signatures(table) if any(kind.is_floating for _, kind in signature.types)]
 
 
 def _drawn(table: OperatorTable) -> dict[str, Signature]:
@@ -39,14 +39,14 @@ def _drawn(table: OperatorTable) -> dict[str, Signature]:
 def _nan(kind: DataType, *, signalling: bool) -> np.generic:
     infinity = np.array([np.inf], kind.numpy).view(kind.bits_dtype)
     quiet = kind.bits_dtype.type(1 << np.finfo(kind.numpy).nmant - 1)
-    found: np.generic = (infinity | (kind.bits_dtype.type(1) if signalling else quiet)).view(kind.numpy)[0]
-    return found
+    generic: np.generic = (infinity | (kind.bits_dtype.type(1) if signalling else quiet)).view(kind.numpy)[0]
+    return generic
 
 
-ON_NUMBERS = [one for one in TABLES.operators.values() if one.domain != "bits" and _of_floats(one)]
+ON_NUMBERS = [operator for operator in TABLES.operators.values() if operator.domain != "bits" and _of_floats(operator)]
 
 
-@pytest.mark.parametrize("table", ON_NUMBERS, ids=lambda one: one.short_name)
+@pytest.mark.parametrize("table", ON_NUMBERS, ids=lambda item: item.short_name)
 @looped("strict", [False, True], ids=lambda strict: "strict" if strict else "lenient")
 @looped("signature", _drawn)
 def test_the_same_is_acceptable_of_a_signalling_nan_and_of_a_quiet_one(
@@ -55,14 +55,14 @@ def test_the_same_is_acceptable_of_a_signalling_nan_and_of_a_quiet_one(
     about = Subject(table, signature, FeatureLevel("6.4"), seed=0, profile=QUICK)
     attributes, edges = next(iter(about.attribute_sets())), next(iter(about.edge_sets()))
     chosen = np.linspace(0, edges.count - 1, _ELEMENTS).astype(np.intp)
-    given = {name: np.array(array) for name, array in edges[chosen].with_single(edges.single).spread.items()}
+    values = {name: np.array(array) for name, array in edges[chosen].with_single(edges.single).spread.items()}
     operator = about.describe(about.flat(_ELEMENTS), attributes)
     oracle = oracle_of(TABLES, operator, strict=strict)
-    for name in (one for one, kind in about.inputs.items() if kind.is_floating):
+    for name in (text for text, kind in about.inputs.items() if kind.is_floating):
         answers = [
             list(
                 oracle.acceptance(
-                    {**given, name: np.full_like(given[name], _nan(about.types[name], signalling=kind))}
+                    {**values, name: np.full_like(values[name], _nan(about.types[name], signalling=kind))}
                 ).elements()
             )
             for kind in (False, True)

@@ -48,7 +48,7 @@ CHOSEN = covering_subjects(FAMILY, 0)
 ONE_OF_EACH = [
     (table, min(CHOSEN[name], key=str)) for name, table in FAMILY.operators.items() if name not in FIRST_THREE
 ]
-ONE_OF = {table.short_name: Subject(table, one, LEVEL, 0, profile=QUICK) for table, one in ONE_OF_EACH}
+ONE_OF = {table.short_name: Subject(table, signature, LEVEL, 0, profile=QUICK) for table, signature in ONE_OF_EACH}
 IDS = [f"{table.short_name}-{data_type.name}" for table, data_type in SUBJECTS]
 
 
@@ -56,9 +56,9 @@ def subject(table: OperatorTable, data_type: DataType, seed: int = 0, *, profile
     return Subject.on(table, data_type, LEVEL, seed, profile)
 
 
-def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
+def dispatched(cases: list[Case], item: Subject) -> np.ndarray[Any, Any]:
     """The rows of cases as the recorder would count them: from what they are."""
-    where = space(one, FACTORS)
+    where = space(item, FACTORS)
     histories = {
         "oracle": "fresh",
         "one value": "fresh",
@@ -67,7 +67,7 @@ def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
         "beside another": "beside-another",
     }
     return decoded(
-        where, [encoded(where, levels_of(case, one.table, COUNTS, histories[case.expectation])) for case in cases]
+        where, [encoded(where, levels_of(case, item.table, COUNTS, histories[case.expectation])) for case in cases]
     )
 
 
@@ -79,7 +79,7 @@ def test_quick_covers_every_pair_by_what_its_cases_are(table: OperatorTable, dat
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
-    ("table", "signature"), ONE_OF_EACH, ids=[f"{table.short_name}-{one}" for table, one in ONE_OF_EACH]
+    ("table", "signature"), ONE_OF_EACH, ids=[f"{table.short_name}-{item}" for table, item in ONE_OF_EACH]
 )
 def test_it_covers_them_where_inputs_are_several_or_the_output_of_another_type(
     table: OperatorTable, signature: Signature
@@ -87,19 +87,19 @@ def test_it_covers_them_where_inputs_are_several_or_the_output_of_another_type(
     covers_every_pair(Subject(table, signature, FeatureLevel("6.4"), 0, profile=QUICK), FAMILY)
 
 
-def covers_every_pair(one: Subject, tables: Tables) -> None:
-    cases = list(planned_cases(one, tables))
-    table = one.table
+def covers_every_pair(item: Subject, tables: Tables) -> None:
+    cases = list(planned_cases(item, tables))
+    table = item.table
     for case in cases:
         assert case.recipe is not None
         histories = levels_of(case, table, COUNTS, case.recipe.by_factor["history"])
         assert histories == case.recipe.by_factor
-    rows = dispatched(cases, one)
-    found = counts(space(one, FACTORS), rows)["pairs"]
-    assert found["asked"] > 1000
-    assert found["missing"] == 0
+    rows = dispatched(cases, item)
+    result = counts(space(item, FACTORS), rows)["pairs"]
+    assert result["asked"] > 1000
+    assert result["missing"] == 0
     # a hole: all rows of one level are dropped, one level after another
-    where = space(one, FACTORS)
+    where = space(item, FACTORS)
     for place, factor in enumerate(where.factors):
         strengths = np.array(factor.strengths)
         level = int(np.flatnonzero(strengths == 2)[-1])
@@ -115,8 +115,8 @@ def test_scale_bias_and_fused_operators_meet_layouts_of_several_inputs() -> None
     for factor in ("input-layout", "second-layout"):
         met = {(row["scale-bias"], row[factor]) for row in rows}
         assert {scaling for scaling, layout in met if layout == "broadcast"} == scalings
-    given = [case.operator.attributes["ScaleBias"] for case in planned_cases(power, FAMILY)]
-    assert [one is None for one in given] == [row["scale-bias"] == "none" for row in rows]
+    value = [case.operator.attributes["ScaleBias"] for case in planned_cases(power, FAMILY)]
+    assert [item is None for item in value] == [row["scale-bias"] == "none" for row in rows]
     where = space(ONE_OF["ADD1"], FAMILY.factors)
     activations, placements = where.factor("activation"), where.factor("placement")
     assert activations is not None
@@ -131,21 +131,21 @@ def test_scale_bias_and_fused_operators_meet_layouts_of_several_inputs() -> None
 @pytest.mark.parametrize("seed", [1, 2])
 def test_other_seeds_cover_as_much_with_other_cases(seed: int) -> None:
     table = TABLES.operator("CLIP")
-    one, other = subject(table, DataType.FLOAT16), subject(table, DataType.FLOAT16, seed)
+    item, other = subject(table, DataType.FLOAT16), subject(table, DataType.FLOAT16, seed)
     cases = list(planned_cases(other, TABLES))
     assert counts(space(other, FACTORS), dispatched(cases, other))["pairs"]["missing"] == 0
-    assert cases != list(planned_cases(one, TABLES))
+    assert cases != list(planned_cases(item, TABLES))
     assert cases == list(planned_cases(other, TABLES))
 
 
 @pytest.mark.parametrize("name", ["CLIP", "ROUND"])
 def test_full_covers_every_triple(name: str) -> None:
-    one = subject(TABLES.operator(name), DataType.FLOAT16, profile=FULL)
-    where = space(one, FACTORS, "full")
+    item = subject(TABLES.operator(name), DataType.FLOAT16, profile=FULL)
+    where = space(item, FACTORS, "full")
     rows = np.array(covering_array(where, 0).rows)
-    found = counts(where, rows)
-    assert found["triples"]["asked"] > 10000
-    assert (found["pairs"]["missing"], found["triples"]["missing"]) == (0, 0)
+    result = counts(where, rows)
+    assert result["triples"]["asked"] > 10000
+    assert (result["pairs"]["missing"], result["triples"]["missing"]) == (0, 0)
     assert counts(where, rows[rows[:, 1] != 0])["triples"]["missing"] > 0
 
 
@@ -173,20 +173,22 @@ def toy() -> Space:
 
 def enumerated(where: Space) -> list[tuple[int, ...]]:
     """Every row that the constraints allow."""
-    found = itertools.product(*(range(len(factor.levels)) for factor in where.factors))
+    product = itertools.product(*(range(len(factor.levels)) for factor in where.factors))
     named = [factor.levels for factor in where.factors]
     return [
-        row for row in found if where.allows({factor.name: named[i][row[i]] for i, factor in enumerate(where.factors)})
+        row
+        for row in product
+        if where.allows({factor.name: named[i][row[i]] for i, factor in enumerate(where.factors)})
     ]
 
 
 def shown(where: Space, rows: list[tuple[int, ...]], together: int) -> set[tuple[tuple[int, int], ...]]:
     """The combinations that rows show, each with all masking levels of its row in it; one by one."""
-    found = set()
+    result = set()
     for row in rows:
         masks = {(i, level) for i, level in enumerate(row) if where.factors[i].levels[level] in where.factors[i].masks}
-        found |= {one for one in itertools.combinations(enumerate(row), together) if masks <= set(one)}
-    return found
+        result |= {item for item in itertools.combinations(enumerate(row), together) if masks <= set(item)}
+    return result
 
 
 @pytest.mark.parametrize("together", [2, 3])
@@ -196,7 +198,11 @@ def test_possible_and_covered_combinations_are_those_of_an_enumeration(together:
 
     def flat(bits: Any) -> set[tuple[tuple[int, int], ...]]:
         named = [(i, level) for i, factor in enumerate(where.factors) for level in range(len(factor.levels))]
-        return {tuple(named[place] for place in one) for one in np.argwhere(bits).tolist() if one == sorted(one)}
+        return {
+            tuple(named[place] for place in numbers)
+            for numbers in np.argwhere(bits).tolist()
+            if numbers == sorted(numbers)
+        }
 
     assert offsets.tolist() == [0, 3, 5, 8]
     everything = enumerated(where)
@@ -246,10 +252,10 @@ def test_each_input_has_a_layout_of_its_own() -> None:
     for name, several in (("SUBTRACT", 2), ("IF", 3)):
         table = FAMILY.operator(name)
         cases = list(planned_cases(Subject.on(table, DataType.FLOAT32, FeatureLevel("6.4")), FAMILY))
-        found = [levels_of(case, table, COUNTS) for case in cases]
-        assert all(set(layouts[:several]) <= set(one) for one in found)
-        for one, other in itertools.combinations(layouts[:several], 2):
-            assert len({(levels[one], levels[other]) for levels in found}) >= 49
+        texts = [levels_of(case, table, COUNTS) for case in cases]
+        assert all(set(layouts[:several]) <= set(item) for item in texts)
+        for text, other in itertools.combinations(layouts[:several], 2):
+            assert len({(levels[text], levels[other]) for levels in texts}) >= 49
         aliases = {case.placement.aliased(case.operator) for case in cases}
         assert aliases == {None, *table.tensors[table.output].may_alias}
         for case in cases:
@@ -339,12 +345,12 @@ def test_faults_of_two_factors_are_found_and_a_right_implementation_is_not(
 ) -> None:
     chosen = combining(name, data_type)
     assert chosen
-    found = {
+    findings = {
         made: [finding for probe in chosen for finding in probe.run(Bench("x", made(), {}, TABLES), 0).ledger.findings]
         for made in (fault, Reference)
     }
-    assert found[fault]
-    assert not found[Reference]
+    assert findings[fault]
+    assert not findings[Reference]
 
 
 # -- measured ------------------------------------------------------------------------------------------------------
@@ -374,7 +380,8 @@ def test_a_run_measures_what_it_dispatched(tmp_path: Path, dmlcts: Callable[...,
         replace(
             record,
             combinations=tuple(
-                replace(seen, rows=tuple(one for one in seen.rows if one[mode] != "1")) for seen in record.combinations
+                replace(seen, rows=tuple(item for item in seen.rows if item[mode] != "1"))
+                for seen in record.combinations
             ),
         )
         for record in records

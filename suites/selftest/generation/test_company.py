@@ -39,10 +39,10 @@ class Recorder:
 
 @pytest.mark.parametrize("table", TABLES.operators.values(), ids=lambda table: table.short_name)
 def test_many_kernels_share_the_tensors_of_the_one_that_is_judged(table: OperatorTable) -> None:
-    told = Recorder(Bench("latest", Latest(), {}, TABLES))
+    recorder = Recorder(Bench("latest", Latest(), {}, TABLES))
     for signature in (signatures(table, LEVEL)[0], signatures(table, LEVEL)[-1]):
-        many_kernels(Subject(table, signature, LEVEL, 0, QUICK), cast(Any, told))
-    told.bench.close()
-    assert told.cases
-    for case in told.cases:
+        many_kernels(Subject(table, signature, LEVEL, 0, QUICK), cast(Any, recorder))
+    recorder.bench.close()
+    assert recorder.cases
+    for case in recorder.cases:
         assert {operator.name for operator in case.beside if operator.tensors != case.operator.tensors} == set()

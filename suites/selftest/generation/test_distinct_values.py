@@ -35,12 +35,12 @@ class Scripted:
 
 @pytest.mark.parametrize("data_type", FLOATS)
 def test_floats_are_quarters_up_to_3000_and_every_eighth_is_within_8_of_zero(data_type: DataType) -> None:
-    found = distinct.of_type(data_type, COUNT, generator())
-    wide = found.astype(np.float64)
-    assert found.dtype == data_type.numpy
+    values = distinct.of_type(data_type, COUNT, generator())
+    wide = values.astype(np.float64)
+    assert values.dtype == data_type.numpy
     if data_type is not DataType.FLOAT16:  # whose large numbers are no quarters
         assert (wide * 4 == np.round(wide * 4)).all()
-        assert len({float(one) % 1 for one in wide}) == 4
+        assert len({float(item) % 1 for item in wide}) == 4
     assert -3000 <= wide.min() < -2900
     assert 2900 < wide.max() <= 3000
     assert 0.1 < (np.abs(wide) <= 8).mean() < 0.16
@@ -54,15 +54,15 @@ def test_small_floats_are_all_quarters_from_minus_8_to_8(data_type: DataType) ->
 
 @pytest.mark.parametrize("data_type", INTEGERS)
 def test_integers_take_the_whole_range_and_every_eighth_is_small(data_type: DataType) -> None:
-    found, limits = distinct.of_type(data_type, COUNT, generator()), np.iinfo(data_type.numpy)
+    values, limits = distinct.of_type(data_type, COUNT, generator()), np.iinfo(data_type.numpy)
     span = int(limits.max) - int(limits.min)
-    assert found.dtype == data_type.numpy
-    assert int(found.min()) < int(limits.min) + span // 100 + 1
-    assert int(found.max()) > int(limits.max) - span // 100 - 1
+    assert values.dtype == data_type.numpy
+    assert int(values.min()) < int(limits.min) + span // 100 + 1
+    assert int(values.max()) > int(limits.max) - span // 100 - 1
     if span < 256:
-        assert (found.min(), found.max()) == (limits.min, limits.max)
+        assert (values.min(), values.max()) == (limits.min, limits.max)
     low, high = (-8, 8) if limits.min < 0 else (0, 16)
-    share = ((found >= low) & (found <= high)).mean()
+    share = ((values >= low) & (values <= high)).mean()
     assert 0.1 < share - 17 / (span + 1) < 0.15
 
 
@@ -75,20 +75,20 @@ def test_small_integers_are_seventeen_with_zero_among_them(data_type: DataType) 
 
 
 def test_every_twelfth_integer_or_so_becomes_zero_and_no_other_changes() -> None:
-    given = np.arange(1, COUNT + 1)
-    found = distinct.with_zeros(given, generator())
-    assert 1 / 15 < (found == 0).mean() < 1 / 9
-    assert ((found == given) | (found == 0)).all()
-    assert found.dtype == given.dtype
+    arange = np.arange(1, COUNT + 1)
+    values = distinct.with_zeros(arange, generator())
+    assert 1 / 15 < (values == 0).mean() < 1 / 9
+    assert ((values == arange) | (values == 0)).all()
+    assert values.dtype == arange.dtype
 
 
 def test_two_inputs_of_one_type_are_alike_zero_and_near_zero_at_some_places() -> None:
     kinds = {"a": DataType.FLOAT32, "b": DataType.FLOAT32}
     a, b = distinct.together(kinds, COUNT, generator(), DataType.FLOAT32).values()
     assert 0.2 < (a == b).mean() < 0.5
-    for one in (a, b):
-        assert 0.08 < (one == 0).mean() < 0.16
-        assert 0.09 < ((np.abs(one) < 1) & (one != 0)).mean() < 0.16
+    for values in (a, b):
+        assert 0.08 < (values == 0).mean() < 0.16
+        assert 0.09 < ((np.abs(values) < 1) & (values != 0)).mean() < 0.16
     near = (np.abs(a) < 1) & (np.abs(b) < 1)
     assert 0.1 < near.mean() < 0.2
     assert ((a < 0) & (a > -1)).any()
@@ -106,39 +106,39 @@ def test_a_second_integer_is_sometimes_one_that_bits_are_shifted_by(data_type: D
 
 @pytest.mark.parametrize("data_type", [DataType.INT32, DataType.UINT8])
 def test_integers_near_zero_are_one_two_and_three(data_type: DataType) -> None:
-    found = distinct._near_zero(np.dtype(data_type.numpy), COUNT, generator())
-    assert (found.dtype, set(found.tolist())) == (data_type.numpy, {1, 2, 3})
+    near_zero = distinct._near_zero(np.dtype(data_type.numpy), COUNT, generator())
+    assert (near_zero.dtype, set(near_zero.tolist())) == (data_type.numpy, {1, 2, 3})
 
 
 def test_floats_near_zero_are_within_one_of_it() -> None:
-    found = distinct._near_zero(np.dtype(np.float16), COUNT, generator())
-    assert set(found.astype(float).tolist()) == {number / 64 for number in range(-63, 64)}
+    near_zero = distinct._near_zero(np.dtype(np.float16), COUNT, generator())
+    assert set(near_zero.astype(float).tolist()) == {number / 64 for number in range(-63, 64)}
 
 
 @pytest.mark.parametrize("output, special", [(DataType.UINT8, True), (DataType.FLOAT32, False)])
 def test_one_float_that_gives_another_type_is_sometimes_nan_or_infinite_with_either_sign(
     output: DataType, special: bool
 ) -> None:
-    (found,) = distinct.together({"x": DataType.FLOAT32}, COUNT, generator(), output).values()
-    for one in (np.isnan(found), found == np.inf, found == -np.inf):
-        assert bool(one.mean() > 0.05) is special
-        assert bool(one.any()) is special
+    (values,) = distinct.together({"x": DataType.FLOAT32}, COUNT, generator(), output).values()
+    for item in (np.isnan(values), values == np.inf, values == -np.inf):
+        assert bool(item.mean() > 0.05) is special
+        assert bool(item.any()) is special
 
 
 def test_zeros_and_subnormals_become_ones() -> None:
     tiny = np.finfo(np.float32).smallest_normal
-    given = np.array([0, -0.0, tiny / 2, -tiny / 2, tiny, -tiny, 5, np.inf], np.float32)
-    assert distinct.without_zero(given).tolist() == [1, 1, 1, 1, tiny, -tiny, 5, np.inf]
+    values = np.array([0, -0.0, tiny / 2, -tiny / 2, tiny, -tiny, 5, np.inf], np.float32)
+    assert distinct.without_zero(values).tolist() == [1, 1, 1, 1, tiny, -tiny, 5, np.inf]
     assert distinct.without_zero(np.array([0, 1, -3], np.int8)).tolist() == [1, 1, -3]
 
 
 def test_a_scale_divides_exactly_and_brings_values_down_to_eight_bits() -> None:
-    found = distinct.singles({"ScaleTensor": DataType.FLOAT16, "ZeroPointTensor": DataType.UINT8})
-    (scale,), (zero_point,) = found["ScaleTensor"], found["ZeroPointTensor"]
+    singles = distinct.singles({"ScaleTensor": DataType.FLOAT16, "ZeroPointTensor": DataType.UINT8})
+    (scale,), (zero_point,) = singles["ScaleTensor"], singles["ZeroPointTensor"]
     assert np.frexp(scale)[0] == 0.5
     assert 3000 / 127 < scale < 3000 / 60
     assert 0 < zero_point < 8
-    assert [one.dtype for one in found.values()] == [np.float16, np.uint8]
+    assert [values.dtype for values in singles.values()] == [np.float16, np.uint8]
 
 
 def test_the_middle_third_is_turned() -> None:
@@ -148,9 +148,9 @@ def test_the_middle_third_is_turned() -> None:
 
 def test_what_tells_an_input_apart_is_where_the_result_is_not_what_it_holds() -> None:
     a, b = np.array([1, 2, 3]), np.array([1, 5, 3])
-    assert [one.tolist() for one in distinct.telling({"a": a, "b": b}, np.array([1, 5, 4]))] == [[1, 2], [2]]
-    assert [one.tolist() for one in distinct.telling({"a": a, "b": b}, b)] == [[1]]
-    assert [one.tolist() for one in distinct.telling({"a": a, "b": a}, a)] == [[0, 1, 2]]
+    assert [values.tolist() for values in distinct.telling({"a": a, "b": b}, np.array([1, 5, 4]))] == [[1, 2], [2]]
+    assert [values.tolist() for values in distinct.telling({"a": a, "b": b}, b)] == [[1]]
+    assert [values.tolist() for values in distinct.telling({"a": a, "b": a}, a)] == [[0, 1, 2]]
 
 
 def changed(output: Sequence[int], **arrays: Sequence[int]) -> list[dict[str, list[int]]]:
@@ -206,19 +206,19 @@ def test_each_telling_number_has_a_turn_beside_itself_and_its_multiples(place: i
 
 def test_an_only_input_holds_ties_both_sides_of_seams_and_nan_on_demand() -> None:
     for data_type in FLOATS:
-        found = telling.alone(data_type)
+        alone = telling.alone(data_type)
         half_pi = data_type.numpy.type(np.pi / 2)
-        assert not np.isnan(found).any()
+        assert not np.isnan(alone).any()
         assert np.isnan(telling.alone(data_type, nan=True)).any()
         if data_type is not DataType.FLOAT64:  # of which a part is taken
             below = np.nextafter(half_pi, data_type.numpy.type(0))
-            assert {0.5, -2.5, float(half_pi), float(below)} <= set(found.tolist())
+            assert {0.5, -2.5, float(half_pi), float(below)} <= set(alone.tolist())
     assert np.unique(telling.alone(DataType.INT8)).size == 256
     above = float(np.nextafter(np.float32(6), np.float32(7)))
     assert {6.0, above} <= set(telling.alone(DataType.FLOAT32, (6.0,)).tolist())
 
 
 def test_what_one_input_holds_for_all_is_one_number_a_case_and_each_once() -> None:
-    found = telling.for_all_beside((DataType.INT16, DataType.INT16), 1, (), 128)
-    assert all(len(one.array(2)) == 2 and len(set(one.array(2).tolist())) == 1 for _, one in found)
-    assert len({int(one.array(1)[0]) for _, one in found}) == len(found) == telling.TURNS
+    for_all_beside = telling.for_all_beside((DataType.INT16, DataType.INT16), 1, (), 128)
+    assert all(len(values.array(2)) == 2 and len(set(values.array(2).tolist())) == 1 for _, values in for_all_beside)
+    assert len({int(values.array(1)[0]) for _, values in for_all_beside}) == len(for_all_beside) == telling.TURNS

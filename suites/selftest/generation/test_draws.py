@@ -35,12 +35,14 @@ def subject(name: str, data_type: DataType = DataType.FLOAT32) -> Subject:
 
 
 @pytest.mark.parametrize("kinds", EVERY, ids=str)
-@pytest.mark.parametrize("name", [one for one in OPERATORS if one in {t.short_name for t in TABLES.operators.values()}])
+@pytest.mark.parametrize(
+    "name", [text for text in OPERATORS if text in {t.short_name for t in TABLES.operators.values()}]
+)
 def test_cases_are_as_many_as_the_profile_says_and_must_be_taken(name: str, kinds: Kinds) -> None:
-    one = subject(name)
-    if kinds.in_place and not one.table.tensors[one.table.output].may_alias:
+    item = subject(name)
+    if kinds.in_place and not item.table.tensors[item.table.output].may_alias:
         pytest.skip("it has no input in whose place its output may be")
-    cases = list(drawn_cases(one, None, kinds))
+    cases = list(drawn_cases(item, None, kinds))
     assert len(cases) == QUICK.examples
     assert not [case for case in cases if violations(case.operator, LEVEL, TABLES)]
     assert len({case.operator.output.sizes for case in cases}) > QUICK.examples // 2
@@ -49,10 +51,10 @@ def test_cases_are_as_many_as_the_profile_says_and_must_be_taken(name: str, kind
 
 
 def test_cases_follow_from_the_seed_and_the_subject() -> None:
-    one = subject("CLIP")
+    item = subject("CLIP")
     first, again, other, more = (
         list(drawn_cases(about, None, EVERY[2]))
-        for about in (one, subject("CLIP"), replace(one, seed=1), replace(one, profile=FULL))
+        for about in (item, subject("CLIP"), replace(item, seed=1), replace(item, profile=FULL))
     )
     assert first == again
     assert first != other
@@ -61,16 +63,16 @@ def test_cases_follow_from_the_seed_and_the_subject() -> None:
 
 
 def test_operators_of_a_form_share_their_layouts() -> None:
-    one, other = Form.of(subject("ABS")), Form.of(subject("SIN"))
-    assert drawn_layouts(one, EVERY[1], 0, 12) is drawn_layouts(other, EVERY[1], 0, 12)
-    assert Form.of(subject("ADD")) != one
+    form, other = Form.of(subject("ABS")), Form.of(subject("SIN"))
+    assert drawn_layouts(form, EVERY[1], 0, 12) is drawn_layouts(other, EVERY[1], 0, 12)
+    assert Form.of(subject("ADD")) != form
 
 
 @pytest.mark.parametrize("data_type", list(DataType))
 def test_elements_are_edges_and_bits_of_every_kind_but_drawn_nan(data_type: DataType) -> None:
-    found = values.elements(data_type, 4000, np.random.default_rng(3))
-    assert found.dtype == data_type.numpy
-    assert len(np.unique(found.view(data_type.bits_dtype))) > min(200, 1 << 8 * data_type.itemsize - 1)
+    elements = values.elements(data_type, 4000, np.random.default_rng(3))
+    assert elements.dtype == data_type.numpy
+    assert len(np.unique(elements.view(data_type.bits_dtype))) > min(200, 1 << 8 * data_type.itemsize - 1)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -79,20 +81,20 @@ def test_bounds_have_casts_that_the_pages_fix(data_type: DataType, exact: bool) 
     if data_type is DataType.FLOAT64:
         pytest.skip("no operator with bounds takes it")
     source = np.random.default_rng(5)
-    found = [values.bound(data_type, source, exact=exact) for _ in range(600)]
-    assert all(isinstance(one, np.float32) and not np.isnan(one) for one in found)
-    assert len(set(found)) > 60
+    result = [values.bound(data_type, source, exact=exact) for _ in range(600)]
+    assert all(isinstance(item, np.float32) and not np.isnan(item) for item in result)
+    assert len(set(result)) > 60
     if not data_type.is_floating:
         low, high = limits_as_float(data_type)
-        assert all(low <= one <= high for one in found)
-        assert any(one != np.floor(one) for one in found) != exact
+        assert all(low <= item <= high for item in result)
+        assert any(item != np.floor(item) for item in result) != exact
     if data_type is DataType.FLOAT16 and exact:
-        assert all(np.float32(np.float16(one)) == one for one in found)
+        assert all(np.float32(np.float16(item)) == item for item in result)
 
 
 def test_every_case_of_a_test_has_a_generator_of_its_own() -> None:
-    one = subject("CLIP")
-    drawn = [source.integers(0, 1 << 62) for word in ("a", "b") for source in generators(one, word)]
+    item = subject("CLIP")
+    drawn = [source.integers(0, 1 << 62) for word in ("a", "b") for source in generators(item, word)]
     assert len(set(drawn)) == 2 * QUICK.examples
 
 

@@ -32,21 +32,21 @@ def _markers() -> Iterator[Checked]:
 
 def _tried(settings: Settings, tables: Tables) -> set[_Row]:
     """The rows that some test is about."""
-    found = set()
+    result = set()
     for checked in _markers():
         for table, signature in checked.subjects(tables, settings.covering):
             for clause in checked.clauses(table, tables):
-                found.add((clause, table.operator, signature.data_type.name))
-    return found
+                result.add((clause, table.operator, signature.data_type.name))
+    return result
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_quick_has_a_test_for_every_row_that_is_owed(seed: int) -> None:
     settings = Settings.read(profile="quick", seed=seed)
     tried = _tried(settings, settings.tables)
-    owed = {row[:3] for row in settings.obliged(FeatureLevel("6.4"))}
-    assert len(owed) > 1000, "there are rows to look for"
-    assert sorted(owed - tried) == []
+    required = {row[:3] for row in settings.obliged(FeatureLevel("6.4"))}
+    assert len(required) > 1000, "there are rows to look for"
+    assert sorted(required - tried) == []
 
 
 def test_every_clause_of_a_check_counts_and_not_its_first_alone() -> None:
@@ -64,15 +64,15 @@ def test_results_state_which_signatures_stand_for_the_others() -> None:
     subjects = [(name, "INT8") for name in ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT")]
     seen = set()
     for seed in range(4):
-        found = told([], tables, level, "quick", subjects, seed)
+        result = told([], tables, level, "quick", subjects, seed)
         chosen = covering_subjects(tables, seed)
-        assert set(found["shared_out"]) == {"ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT"}, "CLIP is tried on all"
-        for row in found["combinations"]:
+        assert set(result["shared_out"]) == {"ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT"}, "CLIP is tried on all"
+        for row in result["combinations"]:
             operator = row["operator"]
-            tried = any(one.data_type.name == "INT8" for one in chosen[operator])
+            tried = any(signature.data_type.name == "INT8" for signature in chosen[operator])
             assert (row["pairs"]["asked"] > 0) == (row["pairs"]["missing"] > 0) == tried
-            if operator in found["shared_out"]:
-                assert found["shared_out"][operator] == sorted(map(str, chosen[operator]))
+            if operator in result["shared_out"]:
+                assert result["shared_out"][operator] == sorted(map(str, chosen[operator]))
                 assert len(chosen[operator]) < len(signatures(tables.operators[operator]))
             seen.add(tried)
     assert seen == {True, False}

@@ -117,27 +117,27 @@ def test_nans_are_nans_of_both_kinds_and_signs(data_type: DataType) -> None:
 
 @named("data_type", TYPES)
 def test_values_of_a_kind_are_of_that_kind(data_type: DataType) -> None:
-    found = edge_values.kinds(data_type)
-    assert all(values.dtype == data_type.numpy and values.size for values in found.values())
-    assert (found["zero"] == 0).all()
-    assert (found["small"] > 0).all()
+    kinds = edge_values.kinds(data_type)
+    assert all(values.dtype == data_type.numpy and values.size for values in kinds.values())
+    assert (kinds["zero"] == 0).all()
+    assert (kinds["small"] > 0).all()
     if data_type.is_floating:
-        assert np.isnan(found["NaN"]).all()
-        assert np.isinf(found["infinite"]).all()
-        assert (found["large and negative"] < -4095).all()
+        assert np.isnan(kinds["NaN"]).all()
+        assert np.isinf(kinds["infinite"]).all()
+        assert (kinds["large and negative"] < -4095).all()
         smallest = np.finfo(data_type.numpy).smallest_normal
-        assert all((size < smallest) and size for size in np.abs(found["subnormal"]).tolist())
+        assert all((size < smallest) and size for size in np.abs(kinds["subnormal"]).tolist())
     else:
         limits = np.iinfo(data_type.numpy)
-        assert found["greatest"].max() == limits.max
-        assert data_type.is_signed == ("least" in found) == ("negative" in found)
-        assert found.get("least", np.array([limits.min])).min() == limits.min
+        assert kinds["greatest"].max() == limits.max
+        assert data_type.is_signed == ("least" in kinds) == ("negative" in kinds)
+        assert kinds.get("least", np.array([limits.min])).min() == limits.min
 
 
 def test_overlapping_inputs_hold_what_is_stored_last() -> None:
     """Each begins 16 bytes behind the one before, in its region; the output stands apart from all of them."""
-    one = subject("ADD", DataType.FLOAT32)
-    operator = one.describe((1, 1, 1, 9), one.attributes())
+    item = subject("ADD", DataType.FLOAT32)
+    operator = item.describe((1, 1, 1, 9), item.attributes())
     streams = Streams.of({"ATensor": np.arange(9), "BTensor": np.arange(9) + 100}, operator)
     case = Case(operator, streams, "add.accuracy", placement=Placement(overlapping=True))
     arena = Arena.prepare(case)
@@ -158,9 +158,9 @@ def test_the_beginning_of_a_bulk_stream_is_the_same_whatever_its_length_and_whoe
     stream = Values.bulk(data_type, 3)
     whole = stream.array(300_000)  # more than is kept
     for count in (1, 7, 1023, 1024, 1025, 5000, 1 << 18):
-        found = stream.array(count)
-        assert found.tobytes() == whole[:count].tobytes()
-        found[...] = 1
+        values = stream.array(count)
+        assert values.tobytes() == whole[:count].tobytes()
+        values[...] = 1
         assert stream.array(count).tobytes() == whole[:count].tobytes()
 
 
@@ -206,10 +206,10 @@ def test_drawn_strides_never_overlap(data: st.DataObject) -> None:
 
 @named("level, ranks", [("1.0", (4,)), ("2.1", (4,)), ("3.0", tuple(range(1, 9)))])
 def test_ranks_are_those_that_the_level_obliges(level: str, ranks: tuple[int, ...]) -> None:
-    one = subject("CLIP", DataType.FLOAT32, level)
-    assert one.ranks == ranks
-    assert math.prod(one.flat(5)) == 5
-    assert len(one.flat(5)) == ranks[0]
+    item = subject("CLIP", DataType.FLOAT32, level)
+    assert item.ranks == ranks
+    assert math.prod(item.flat(5)) == 5
+    assert len(item.flat(5)) == ranks[0]
 
 
 @given(data=st.data())
@@ -218,10 +218,10 @@ def test_drawn_cases_are_such_as_an_implementation_must_take(data: st.DataObject
 
     data_type = data.draw(st.sampled_from(TYPES))
     level = data.draw(st.sampled_from(["2.1", "5.0"] if data_type.itemsize < 8 else ["5.0"]))
-    one = subject("CLIP", data_type, level)
-    layout = data.draw(layouts(Form.of(one), Kinds(padded=True, permuted=True, broadcast=True, output=True)))
-    case = case_of(one, layout, None, "oracle", data.draw(st.integers(0, 1000)))
-    assert not violations(case.operator, one.level, load_tables())
+    item = subject("CLIP", data_type, level)
+    layout = data.draw(layouts(Form.of(item), Kinds(padded=True, permuted=True, broadcast=True, output=True)))
+    case = case_of(item, layout, None, "oracle", data.draw(st.integers(0, 1000)))
+    assert not violations(case.operator, item.level, load_tables())
 
 
 def test_no_module_that_happens_to_be_loaded_changes_what_is_drawn() -> None:

@@ -57,9 +57,9 @@ def test_levels_are_read_from_descriptions(sizes: Any, strides: Any, wanted: dic
     operator = OperatorDesc(
         table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {"RoundingMode": "TOWARD_ZERO"}
     )
-    found = levels_of(Case(operator, Values.of([0.3], DataType.FLOAT32), "round.toward-zero"), table, COUNTS)
-    assert {name: found[name] for name in wanted} == wanted
-    assert found["RoundingMode"] == "TOWARD_ZERO"
+    texts = levels_of(Case(operator, Values.of([0.3], DataType.FLOAT32), "round.toward-zero"), table, COUNTS)
+    assert {name: texts[name] for name in wanted} == wanted
+    assert texts["RoundingMode"] == "TOWARD_ZERO"
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_levels_are_read_from_descriptions(sizes: Any, strides: Any, wanted: dic
 def test_levels_are_read_from_attributes(
     data_type: str, low: float, high: float, scale_bias: Any, bounds: str, scaling: str | None
 ) -> None:
-    one = subject(TABLES.operator("CLIP"), DataType[data_type])
+    item = subject(TABLES.operator("CLIP"), DataType[data_type])
     attributes = {
         "Min": np.float32(low),
         "Max": np.float32(high),
         "ScaleBias": None if scale_bias is None else ScaleBias(*scale_bias),
     }
-    found = levels_of(one.case("clip.formula", [1], attributes, placement=Placement(gap=0)), one.table, COUNTS)
-    assert (found["bounds"], found["scale-bias"], found["placement"]) == (bounds, scaling, "touching")
+    texts = levels_of(item.case("clip.formula", [1], attributes, placement=Placement(gap=0)), item.table, COUNTS)
+    assert (texts["bounds"], texts["scale-bias"], texts["placement"]) == (bounds, scaling, "touching")
 
 
 # -- one factor less -----------------------------------------------------------------------------------------------
@@ -101,34 +101,34 @@ def test_levels_are_read_from_attributes(
 
 def test_a_case_without_one_factor_has_its_base_level_and_all_others() -> None:
     bench = Bench("reference", Reference(), {}, TABLES)
-    one = subject(TABLES.operator("CLIP"), DataType.FLOAT16)
-    base = base_levels(space(one, FACTORS))
+    item = subject(TABLES.operator("CLIP"), DataType.FLOAT16)
+    base = base_levels(space(item, FACTORS))
     tried = 0
-    for case in list(planned_cases(one, TABLES))[:40]:
+    for case in list(planned_cases(item, TABLES))[:40]:
         assert case.recipe is not None
         for factor in removable(bench, case):
             less = without(bench, case, factor)
             assert less is not None
             assert less.recipe is not None
             wanted = {**case.recipe.by_factor, factor: base[factor]}
-            assert levels_of(less, one.table, COUNTS, wanted["history"]) == wanted
+            assert levels_of(less, item.table, COUNTS, wanted["history"]) == wanted
             tried += 1
         for factor, level in case.recipe.levels:
             if level == base[factor]:
                 assert without(bench, case, factor) is None
     assert tried > 100
-    plain = one.case("clip.formula", [1.0])
+    plain = item.case("clip.formula", [1.0])
     assert removable(bench, plain) == ()
     assert without(bench, plain, "count") is None
 
 
 def test_a_case_of_base_levels_alone_is_an_ordinary_one() -> None:
     assert FACTORS is not None
-    one = subject(TABLES.operator("ROUND"), DataType.FLOAT32)
-    where = space(one, FACTORS)
+    item = subject(TABLES.operator("ROUND"), DataType.FLOAT32)
+    where = space(item, FACTORS)
     levels = base_levels(where)
     assert where.allows(dict(levels))
-    case = build(one, Recipe(tuple(levels.items()), 3), FACTORS)
+    case = build(item, Recipe(tuple(levels.items()), 3), FACTORS)
     assert case.operator.input.strides is None
     assert case.clause == "round.nearest-even"
     assert case.layout_clause == "tensor.position"

@@ -27,31 +27,31 @@ COUNTS = counts_of(FACTORS)
 LEVEL = FeatureLevel("6.4")
 CHOSEN = covering_subjects(TABLES, 0)
 ALL_LEFT_OUT = {
-    table.short_name: [Subject(table, one, LEVEL, 0, profile=QUICK) for one in left]
+    table.short_name: [Subject(table, signature, LEVEL, 0, profile=QUICK) for signature in left]
     for name, table in TABLES.operators.items()
-    if (left := [one for one in signatures(table, LEVEL) if one not in CHOSEN[name]])
+    if (left := [signature for signature in signatures(table, LEVEL) if signature not in CHOSEN[name]])
 }
 LEFT_OUT = {name: left[0] for name, left in ALL_LEFT_OUT.items()}
 SHARED = {"POW": "FLOAT32", "QUANTIZED_LINEAR_ADD": "INT8"}
 """Operators with many signatures, which share the rows, and a type of elements whose signatures all are left out."""
 
 
-def rows_of(one: Subject, cases: list[Case]) -> np.ndarray:
+def rows_of(subject: Subject, cases: list[Case]) -> np.ndarray:
     """What the cases are, read from what is dispatched."""
-    where = space(one, FACTORS)
+    where = space(subject, FACTORS)
     read = []
     for case in cases:
         assert case.recipe is not None
-        found = levels_of(case, one.table, COUNTS, case.recipe.by_factor["history"])
-        assert found == case.recipe.by_factor
-        read.append(encoded(where, found))
+        texts = levels_of(case, subject.table, COUNTS, case.recipe.by_factor["history"])
+        assert texts == case.recipe.by_factor
+        read.append(encoded(where, texts))
     return decoded(where, read)
 
 
 @pytest.mark.parametrize("name", [name for name in LEFT_OUT if name not in SHARED])
 def test_a_signature_left_out_meets_every_pair_that_is_not_dear(name: str) -> None:
-    one = LEFT_OUT[name]
-    where, rows = without_dear_levels(space(one, FACTORS)), rows_of(one, list(cheap_cases(one, TABLES)))
+    subject = LEFT_OUT[name]
+    where, rows = without_dear_levels(space(subject, FACTORS)), rows_of(subject, list(cheap_cases(subject, TABLES)))
     assert int(asked(where, 2).sum()) > 2000
     assert not (asked(where, 2) & ~covered(where, rows, 2)).any()
     holed = rows[rows[:, where.position["rank"]] != 3]  # a rank is left out: the check above tells
@@ -61,11 +61,11 @@ def test_a_signature_left_out_meets_every_pair_that_is_not_dear(name: str) -> No
 @pytest.mark.parametrize(("name", "data_type"), SHARED.items())
 def test_many_signatures_meet_every_pair_among_them(name: str, data_type: str) -> None:
     """Of POW all that have one type of elements do; a signature alone has a quarter of the rows."""
-    some = [one for one in ALL_LEFT_OUT[name] if one.signature.data_type.name == data_type]
+    some = [subject for subject in ALL_LEFT_OUT[name] if subject.signature.data_type.name == data_type]
     where = without_dear_levels(space(some[0], FACTORS))
-    rows = [rows_of(one, list(cheap_cases(one, TABLES))) for one in some]
+    rows = [rows_of(subject, list(cheap_cases(subject, TABLES))) for subject in some]
     assert not (asked(where, 2) & ~covered(where, np.concatenate(rows), 2)).any()
-    assert all((asked(where, 2) & ~covered(where, one, 2)).any() for one in rows)
+    assert all((asked(where, 2) & ~covered(where, row, 2)).any() for row in rows)
     assert max(map(len, rows)) - min(map(len, rows)) <= 1
 
 

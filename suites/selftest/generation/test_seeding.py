@@ -77,7 +77,7 @@ print([cases(profile) for profile in {profiles}])
 @pytest.mark.size("thorough")
 def test_a_run_has_its_own_number_of_examples_whichever_ran_before(tmp_path: Path) -> None:
     """The modules of the tests are imported once in a process."""
-    one, other = (
+    text, other = (
         subprocess.run(
             [sys.executable, "-c", RUNS.replace("{profiles}", repr(profiles))],
             cwd=tmp_path,
@@ -87,6 +87,6 @@ def test_a_run_has_its_own_number_of_examples_whichever_ran_before(tmp_path: Pat
         ).stdout
         for profiles in (("quick", "full"), ("full", "quick"))
     )
-    quick, full = ast.literal_eval(one)
+    quick, full = ast.literal_eval(text)
     assert ast.literal_eval(other) == [full, quick]
     assert quick < full

@@ -58,8 +58,9 @@ def test_a_computed_attribute_is_worked_out_once_for_each_value() -> None:
 
 
 def test_a_data_type_keeps_its_hash_in_another_process() -> None:
-    known = {one: one.name for one in DataType}
-    assert [known[pickle.loads(pickle.dumps(one))] for one in DataType] == [one.name for one in DataType]  # noqa: S301
+    known = {data_type: data_type.name for data_type in DataType}
+    elsewhere = pickle.loads(pickle.dumps([*DataType]))  # noqa: S301 - what it wrote itself
+    assert [known[data_type] for data_type in elsewhere] == [data_type.name for data_type in DataType]
 
 
 def test_tests_share_a_subject_of_equal_arguments_alone() -> None:
@@ -91,40 +92,40 @@ def test_subjects_of_another_table_of_the_same_name_are_not_shared() -> None:
 def test_elements_are_those_that_the_seed_draws_whatever_was_drawn_before(operator: str, data_type: DataType) -> None:
     for count in (61, 251, 61, 5, 3000, 251):
         for seed in (0, 1):
-            one = shared(operator, data_type, seed)
+            subject = shared(operator, data_type, seed)
             generator = np.random.Generator(np.random.PCG64(seed + 11))
-            if one.of_one_type:
-                wanted = {name: distinct.of_type(one.data_type, count, generator) for name in one.inputs}
-                if not one.data_type.is_floating:
+            if subject.of_one_type:
+                wanted = {name: distinct.of_type(subject.data_type, count, generator) for name in subject.inputs}
+                if not subject.data_type.is_floating:
                     wanted = {name: distinct.with_zeros(array, generator) for name, array in wanted.items()}
             else:
-                output = one.types[one.table.output]
-                drawn = distinct.together(one.inputs, count, generator, output)
-                wanted = dict(one.of_arrays(drawn).arrays)
-            found = one.distinct(count)
-            assert {name: array.tobytes() for name, array in found.arrays.items()} == {
+                output = subject.types[subject.table.output]
+                drawn = distinct.together(subject.inputs, count, generator, output)
+                wanted = dict(subject.of_arrays(drawn).arrays)
+            elements = subject.distinct(count)
+            assert {name: array.tobytes() for name, array in elements.arrays.items()} == {
                 name: array.tobytes() for name, array in wanted.items()
             }
-            assert found.streams == Streams(
-                tuple((name, Values.of(array, one.inputs[name])) for name, array in wanted.items())
+            assert elements.streams == Streams(
+                tuple((name, Values.of(array, subject.inputs[name])) for name, array in wanted.items())
             )
 
 
 def test_nobody_can_write_to_what_is_shared_and_much_is_not_kept() -> None:
-    one = shared("ADD", DataType.FLOAT32, seed=5)
-    several: list[Array] = [*one.distinct(97).arrays.values(), *edge_values.kinds(DataType.FLOAT16).values()]
+    subject = shared("ADD", DataType.FLOAT32, seed=5)
+    several: list[Array] = [*subject.distinct(97).arrays.values(), *edge_values.kinds(DataType.FLOAT16).values()]
     several += distinct.drawn_once((("InputTensor", DataType.INT8),), None, 33, 4).values()
     several += [edge_values.nans(DataType.FLOAT32), edge_values.shortcuts(DataType.INT8)]
     assert not any(array.flags.writeable for array in several)
-    assert one.distinct(97) is one.distinct(97)
-    large = one.distinct(100_000)
-    assert large is not one.distinct(100_000)
+    assert subject.distinct(97) is subject.distinct(97)
+    large = subject.distinct(100_000)
+    assert large is not subject.distinct(100_000)
     assert all(array.flags.writeable for array in large.arrays.values())
 
 
 def test_attributes_that_a_test_changes_stay_as_they_are_for_others() -> None:
-    one = shared("CLIP", DataType.FLOAT32)
-    for made in (one.revealing, one.attributes):
+    subject = shared("CLIP", DataType.FLOAT32)
+    for made in (subject.revealing, subject.attributes):
         before = dict(made())
         made()["Min"] = np.float32(77)
         assert made() == before
@@ -134,7 +135,9 @@ def test_a_table_with_other_clauses_answers_of_its_own() -> None:
     table = TABLES.operator("CLIP")
     known = table.checked_by("values")
     assert known
-    without = table.model_copy(update={"clauses": tuple(one for one in table.clauses if one.check != "values")})
+    without = table.model_copy(
+        update={"clauses": tuple(clause for clause in table.clauses if clause.check != "values")}
+    )
     assert not without.checked_by("values")
     assert table.checked_by("values") == known
 
@@ -154,38 +157,39 @@ def test_only_the_cases_of_a_share_are_made_and_the_types_take_all() -> None:
 
     types = TABLES.operator("ADD").data_types
     for data_type in types:
-        given = limits._share(fresh("ADD", data_type), [maker(data_type, number) for number in range(23)])
-        assert given == [number for one, number in made if one is data_type]
-        assert len(given) < 6
+        cases = limits._share(fresh("ADD", data_type), [maker(data_type, number) for number in range(23)])
+        assert cases == [number for kind, number in made if kind is data_type]
+        assert len(cases) < 6
     assert {number for _, number in made} == set(range(23))
 
 
 def test_a_case_of_another_description_is_the_same_in_everything_else() -> None:
-    one = shared("ADD", DataType.FLOAT32)
-    earlier = one.case("add.formula", one.distinct(5))
-    place = one.in_place[0]
+    subject = shared("ADD", DataType.FLOAT32)
+    earlier = subject.case("add.formula", subject.distinct(5))
+    place = subject.in_place[0]
     case = replace(
-        one.case("add.formula", one.distinct(7), layout_clause="tensor.position", placement=place), earlier=(earlier,)
+        subject.case("add.formula", subject.distinct(7), layout_clause="tensor.position", placement=place),
+        earlier=(earlier,),
     )
-    operator = one.describe(one.flat(9), one.attributes())
+    operator = subject.describe(subject.flat(9), subject.attributes())
     assert case.with_operator(operator) == replace(case, operator=operator, recipe=None)
 
 
 def test_equal_tensors_are_one_and_others_are_not() -> None:
     assert tensor(DataType.INT8, (2, 3)) is tensor(DataType.INT8, (2, 3))
-    one, other = tensor(DataType.INT8, (2, 3)), tensor(DataType.INT8, (2, 3), (0, 1))
-    assert (one.minimum_size_in_bytes, other.minimum_size_in_bytes) == (6, 3)
-    assert (one.total_size_in_bytes, other.total_size_in_bytes, other.element_strides) == (8, 4, (0, 1))
+    tensor_desc, other = tensor(DataType.INT8, (2, 3)), tensor(DataType.INT8, (2, 3), (0, 1))
+    assert (tensor_desc.minimum_size_in_bytes, other.minimum_size_in_bytes) == (6, 3)
+    assert (tensor_desc.total_size_in_bytes, other.total_size_in_bytes, other.element_strides) == (8, 4, (0, 1))
 
 
 def test_values_and_places_are_found_again_by_their_content_in_every_process() -> None:
     values = [Values.of([1, 2], DataType.INT8), Values.bulk(DataType.INT8, 3), Values.patterns(DataType.INT8, 0)]
     places = [Placement(), Placement(front=16), Placement(alias="BTensor", in_place=True), Placement(apart="BTensor")]
-    known = {one: number for number, one in enumerate((*values, *places))}
+    known = {item: number for number, item in enumerate((*values, *places))}
     assert len(known) == 7
-    for one, number in known.items():
-        assert "_hash" in vars(one)
-        twin = pickle.loads(pickle.dumps(one))  # noqa: S301  # what it wrote itself
-        assert vars(twin) == {name: value for name, value in vars(one).items() if name != "_hash"}
-        assert twin == one
+    for entry, number in known.items():
+        assert "_hash" in vars(entry)
+        twin = pickle.loads(pickle.dumps(entry))  # noqa: S301  # what it wrote itself
+        assert vars(twin) == {name: value for name, value in vars(entry).items() if name != "_hash"}
+        assert twin == entry
         assert known[twin] == number

@@ -25,36 +25,36 @@ LEVELS = ("distinct", "lattice", "ties", "subnormals", "specials")
 TYPES = (DataType.FLOAT16, DataType.FLOAT32, DataType.INT8, DataType.UINT64)
 
 
-@pytest.mark.parametrize("data_type", TYPES, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda item: item.name)
 @pytest.mark.parametrize("count", [1, 3, 40, LENGTH])
 @pytest.mark.parametrize("length", [5, LENGTH])
 def test_where_a_level_begins_is_where_its_elements_are_of_it(data_type: DataType, count: int, length: int) -> None:
     generator = np.random.default_rng(3)
     starts = np.arange(0, length, 4)
-    found = set()
+    result = set()
     for drawn in LEVELS if data_type.is_floating else LEVELS[:2]:
         x = stream(generator, data_type, drawn, 4)[:length]
         kinds = [kind_of(x[np.arange(start, start + count) % length], data_type) for start in starts]
         for level in LEVELS:
             assert begun(x, data_type, level, count, starts).tolist() == [kind == level for kind in kinds], level
-        found |= set(kinds)
-    assert length < LENGTH or len(found) == (5 if data_type.is_floating else 2), "the control: all levels were there"
+        result |= set(kinds)
+    assert length < LENGTH or len(result) == (5 if data_type.is_floating else 2), "the control: all levels were there"
 
 
 @pytest.mark.parametrize("high", [-15.0, 0.5, 100.0], ids=["few", "half", "all"])
 def test_a_stream_begins_at_an_element_that_bounds_let_through(high: float) -> None:
     x = stream(np.random.default_rng(3), DataType.FLOAT32, "distinct", 4)
-    found = arranged(x, DataType.FLOAT32, "distinct", 3, lambda some: some < high, np.random.default_rng(4))
-    assert found[0] < high
-    assert kind_of(found[:3], DataType.FLOAT32) == "distinct"
+    values = arranged(x, DataType.FLOAT32, "distinct", 3, lambda some: some < high, np.random.default_rng(4))
+    assert values[0] < high
+    assert kind_of(values[:3], DataType.FLOAT32) == "distinct"
 
 
 @pytest.mark.parametrize("high", [-np.inf, 1.0], ids=["nothing", "half"])
 def test_a_stream_begins_where_it_is_of_its_level_whatever_bounds_let_through(high: float) -> None:
     x = stream(np.random.default_rng(3), DataType.FLOAT32, "lattice", 4)
     for seed in range(40):
-        found = arranged(x, DataType.FLOAT32, "lattice", 1, lambda some: some < high, np.random.default_rng(seed))
-        assert kind_of(found[:1], DataType.FLOAT32) == "lattice"
+        values = arranged(x, DataType.FLOAT32, "lattice", 1, lambda some: some < high, np.random.default_rng(seed))
+        assert kind_of(values[:1], DataType.FLOAT32) == "lattice"
 
 
 def test_a_generator_draws_what_its_seed_says() -> None:
@@ -79,21 +79,21 @@ def without_alias(table: OperatorTable) -> OperatorTable:
 
 
 def drawn(table: OperatorTable, *, forgetting: bool) -> list[tuple[Case, str]]:
-    found = []
-    for one in signatures(table)[:3]:
-        for case in list(cheap_cases(Subject(table, one, FeatureLevel("5.0"), 0, profile=QUICK), TABLES))[::5]:
-            found.append((case, repr(case.values)))
+    result = []
+    for signature in signatures(table)[:3]:
+        for case in list(cheap_cases(Subject(table, signature, FeatureLevel("5.0"), 0, profile=QUICK), TABLES))[::5]:
+            result.append((case, repr(case.values)))
             if forgetting:
                 forget()  # as if no other operator had been there
-    return found
+    return result
 
 
 KEPT = (building._streams, building._laid, building._attributes)
 
 
 def forget() -> None:
-    for one in KEPT:
-        one.cache_clear()
+    for lru_cache_wrapper in KEPT:
+        lru_cache_wrapper.cache_clear()
     building._first.cache_clear()
 
 
@@ -119,5 +119,5 @@ def test_what_is_kept_of_other_operators_is_their_own() -> None:
     tables.append(without_alias(TABLES.operators["ELEMENT_WISE_ADD"]))
     forget()
     kept = [drawn(table, forgetting=False) for table in tables]
-    assert all(one.cache_info().hits for one in KEPT), "the control: some were shared"
+    assert all(lru_cache_wrapper.cache_info().hits for lru_cache_wrapper in KEPT), "the control: some were shared"
     assert kept == [drawn(table, forgetting=True) for table in tables]

@@ -19,22 +19,22 @@ LEVEL = FeatureLevel("6.4")
 def reached(name: str) -> set[tuple[str, str]]:
     table = TABLES.operator(name)
     return {
-        (point.clause.id, one.data_type.name)
-        for one in signatures(table, LEVEL)
-        for _, point, _ in at_silent_points(Subject(table, one, LEVEL, 0, profile=QUICK))
+        (point.clause.id, signature.data_type.name)
+        for signature in signatures(table, LEVEL)
+        for _, point, _ in at_silent_points(Subject(table, signature, LEVEL, 0, profile=QUICK))
     }
 
 
 @pytest.mark.parametrize("name", TABLES.operators)
 def test_every_silent_point_is_reached_on_every_type(name: str) -> None:
     table = TABLES.operator(name)
-    owed = {
+    required = {
         (clause.id, data_type.name)
         for clause in table.clauses
         if clause.check == "silent"
         for data_type in TABLES.obliged(clause, table, LEVEL)
     }
-    assert reached(name) == owed
+    assert reached(name) == required
 
 
 def test_what_is_reached_is_at_the_point_and_stands_beside_ordinary_elements() -> None:
@@ -49,6 +49,6 @@ def test_what_is_reached_is_at_the_point_and_stands_beside_ordinary_elements() -
 def test_ordinary_bounds_are_tried_before_bounds_that_are_nan() -> None:
     table = TABLES.operator("CLIP1")
     subject = Subject(table, signatures(table, LEVEL)[0], LEVEL, 0, profile=QUICK)
-    found = [given for given, point, _ in at_silent_points(subject) if point.clause.id == "clip1.nan.bound"]
-    assert found
-    assert all(any(np.isnan(given[name].value) for name in ("Min", "Max")) for given in found)
+    result = [value for value, point, _ in at_silent_points(subject) if point.clause.id == "clip1.nan.bound"]
+    assert result
+    assert all(any(np.isnan(value[name].value) for name in ("Min", "Max")) for value in result)

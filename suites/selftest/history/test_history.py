@@ -43,7 +43,7 @@ def row(outcome: str, data_type: str = "INT64", clause: str = "clip.monotone") -
 
 
 def results(*rows: dict[str, Any]) -> dict[str, Any]:
-    wrong = any(one["outcome"] == "fail" for one in rows)
+    wrong = any(result_row["outcome"] == "fail" for result_row in rows)
     how = {"selection": {"operators": ["ELEMENT_WISE_CLIP"]}, "profile": "quick", "seed": 7, "strict": False}
     verdict = "NOT_CONFORMANT" if wrong else "CONFORMANT"
     made = {"suite": {"version": "1.0.0", "commit": None, "modified": False}, "specs": {"clip.yaml": "ab" * 32}}
@@ -79,7 +79,7 @@ def test_a_departure_has_a_first_and_a_last_release() -> None:
 def test_types_that_departed_at_other_times_are_told_apart() -> None:
     always = row("fail", "INT8")
     releases = [Release("1", results(row("pass"), always)), Release("2", results(row("fail"), always))]
-    assert [(one["data_types"], one["first"]) for one in history_of("thing", releases)["departures"]] == [
+    assert [(change["data_types"], change["first"]) for change in history_of("thing", releases)["departures"]] == [
         (["INT8"], "1"),
         (["INT64"], "2"),
     ]
@@ -92,9 +92,9 @@ def test_where_nothing_departs_nothing_is_told() -> None:
 
 
 def test_what_was_selected_is_told_with_it(tmp_path: Path) -> None:
-    said = "Judged: operators ELEMENT_WISE_CLIP; profile quick, seed 7."
+    sentence = "Judged: operators ELEMENT_WISE_CLIP; profile quick, seed 7."
     for tell in (printed, markdown, html):
-        assert said in tell(told()).replace("\\_", "_")
+        assert sentence in tell(told()).replace("\\_", "_")
         assert "Judged:" not in tell(history_of("thing", [Release("1", None, "does not load")]))
         earlier = {name: value for name, value in told().items() if name != "judged"}
         assert "Judged:" not in tell(load_history(written(tmp_path, earlier)))
@@ -199,7 +199,7 @@ def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "words, message",
     [
         (["--from", "ABSENT"], "does not exist; give a file that `dmlcts history --json` wrote"),
         (["--from", "HALF"], "is no JSON: .*; give a file that `dmlcts history --json` wrote"),
@@ -210,16 +210,16 @@ def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
         ([], "no package to judge; write directml, onnxruntime or torch"),
     ],
 )
-def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], message: str, tmp_path: Path) -> None:
     for name, content in {
         "HALF": json.dumps(told())[:200],
         "WHOLE": json.dumps(told()),
         "RESULTS": '{"schema": "dmlcts-results/3"}',
     }.items():
         (tmp_path / name).write_text(content, "utf-8")
-    done = CliRunner().invoke(main, ["history", *(str(tmp_path / one) if one.isupper() else one for one in words)])
+    done = CliRunner().invoke(main, ["history", *(str(tmp_path / word) if word.isupper() else word for word in words)])
     assert done.exit_code == 2
-    assert re.search(said, done.output), done.output
+    assert re.search(message, done.output), done.output
 
 
 # Which releases.
@@ -256,8 +256,8 @@ def test_a_release_is_also_named_without_its_build() -> None:
 
 
 class Pip:
-    def __init__(self, said: str = "", code: int = 0, errors: str = "") -> None:
-        self.said, self.code, self.errors = said, code, errors
+    def __init__(self, text: str = "", code: int = 0, errors: str = "") -> None:
+        self.said, self.code, self.errors = text, code, errors
         self.commands: list[list[str]] = []
 
     def __call__(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -272,7 +272,11 @@ class Pip:
                     continue
                 info = folder / f"{name}-{version}.dist-info"
                 info.mkdir()
-                lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in needs)]
+                lines = [
+                    f"Name: {name}",
+                    f"Version: {version}",
+                    *(f"Requires-Dist: {requirement}" for requirement in needs),
+                ]
                 (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines]))
         return subprocess.CompletedProcess(command, self.code, self.said, self.errors)
 
@@ -290,7 +294,10 @@ def test_a_release_is_installed_once_with_what_is_missing_here_and_nothing_else(
     pip = Pip()
     prepared = FromPyPI("thing", pip).prepare("2.0", tmp_path, lambda line: None)
     assert [command[-1] for command in pip.commands if "install" in command] != []
-    assert [one for command in pip.commands for one in command if "==" in one] == ["thing==2.0", "absent-thing==3"]
+    assert [argument for command in pip.commands for argument in command if "==" in argument] == [
+        "thing==2.0",
+        "absent-thing==3",
+    ]
     assert all("--no-deps" in command for command in pip.commands)
     assert prepared.environment == {"PYTHONPATH": str(tmp_path / "thing-2.0")}
     FromPyPI("thing", pip).prepare("2.0", tmp_path, lambda line: None)
@@ -318,13 +325,15 @@ def test_of_a_build_of_torch_for_cuda_only_what_the_processor_needs_is_installed
             info = folder / f"{name}-2.0.dist-info"
             info.mkdir()
             needs = ["nvidia-cublas-cu12==12.8", "cuda-bindings", "triton", "filelock"]
-            lines = [f"Name: {name}", "Version: 2.0", *(f"Requires-Dist: {one}" for one in needs)]
+            lines = [f"Name: {name}", "Version: 2.0", *(f"Requires-Dist: {requirement}" for requirement in needs)]
             (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines]))
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr("dmlcts.suites.history.packages._there", lambda name, folder: None)
     FromPyPI(name, pip).prepare("2.0", tmp_path, lambda line: None)
-    named = [one for command in commands for one in command[command.index("--upgrade") + 1 :] if one[0] != "-"]
+    named = [
+        argument for command in commands for argument in command[command.index("--upgrade") + 1 :] if argument[0] != "-"
+    ]
     assert [named[0], *sorted(named[1:])] == wanted
 
 
@@ -334,7 +343,7 @@ def test_another_index_is_handed_to_pip_wherever_it_is_asked(tmp_path: Path) -> 
     assert thing.versions() == ["2.0"]
     thing.prepare("2.0", tmp_path, lambda line: None)
     assert len(pip.commands) == 3
-    assert all(one[one.index("--index-url") + 1] == "https://example.org/cpu" for one in pip.commands)
+    assert all(command[command.index("--index-url") + 1] == "https://example.org/cpu" for command in pip.commands)
     usual = Pip("Available versions: 2.0\n")
     FromPyPI("thing", usual).versions()
     assert "--index-url" not in usual.commands[0]
@@ -407,7 +416,7 @@ def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twi
 ) -> None:
     suite = Suite(judged)
     first = [judging(tmp_path, suite).judge(version) for version in VERSIONS]
-    assert [one.version for one in first if one.results is None] == ["1.2.0"]
+    assert [judged_release.version for judged_release in first if judged_release.results is None] == ["1.2.0"]
     assert "does not load" in first[3].reason
     (departure,) = history_of("thing", first)["departures"]
     assert (departure["first"], departure["begins"]) == ("1.4.0", "after 1.3.0")
@@ -421,7 +430,7 @@ def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twi
 
 
 @pytest.mark.parametrize(
-    "damage, told",
+    "damage, message",
     [
         (lambda path: path.write_text("{"), "is no JSON"),
         (lambda path: path.write_text('{"schema": "dmlcts-history/1"}'), "where this version of dmlcts reads"),
@@ -432,21 +441,21 @@ def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twi
     ],
 )
 def test_results_that_were_damaged_since_are_told_and_judged_again(
-    damage: Callable[[Path], object], told: str, judged: dict[str, Any], tmp_path: Path
+    damage: Callable[[Path], object], message: str, judged: dict[str, Any], tmp_path: Path
 ) -> None:
-    suite, said = Suite(judged), list[str]()
-    one = judging(tmp_path, suite, say=said.append)
-    first = one.judge("1.0.0")
+    suite, messages = Suite(judged), list[str]()
+    judge = judging(tmp_path, suite, say=messages.append)
+    first = judge.judge("1.0.0")
     (path,) = tmp_path.rglob("results.json")
     whole = path.read_bytes()
     damage(path)
     assert path.read_bytes() != whole
-    assert one.judge("1.0.0") == first
+    assert judge.judge("1.0.0") == first
     assert len(suite.versions) == 2
-    assert any(told in line and "judged again" in line for line in said), said
-    said.clear()
-    one.judge("1.0.0")
-    assert said == ["thing 1.0.0: judged before"]
+    assert any(message in line and "judged again" in line for line in messages), messages
+    messages.clear()
+    judge.judge("1.0.0")
+    assert messages == ["thing 1.0.0: judged before"]
 
 
 def test_a_release_that_turns_out_to_be_another_is_not_believed(judged: dict[str, Any], tmp_path: Path) -> None:
@@ -498,17 +507,17 @@ def test_the_release_that_brought_a_departure_in_is_found(
     wrong_from: str, broken: tuple[str, ...], judged: dict[str, Any], tmp_path: Path
 ) -> None:
     suite = Suite(judged, wrong_from)
-    found = bisect(judging(tmp_path, suite, Made(broken)), VERSIONS)
+    bisection = bisect(judging(tmp_path, suite, Made(broken)), VERSIONS)
     there = [version for version in VERSIONS if version not in broken]
     wrong = [version for version in there if VERSIONS.index(version) >= VERSIONS.index(wrong_from)]
     right = [version for version in there if version not in wrong]
     if wrong and right:
-        assert (found.right, found.wrong) == (right[-1], wrong[0])
+        assert (bisection.right, bisection.wrong) == (right[-1], wrong[0])
         assert len(suite.versions) <= 5
     elif wrong:
-        assert (found.right, found.wrong) == (None, wrong[0])
+        assert (bisection.right, bisection.wrong) == (None, wrong[0])
     else:
-        assert (found.right, found.wrong) == (right[-1], None)
+        assert (bisection.right, bisection.wrong) == (right[-1], None)
 
 
 def test_without_a_departure_or_without_a_release_that_is_said(judged: dict[str, Any], tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def compiled(path: Path, code: str, *needed: Path, version: str = "") -> Path:
             "-fPIC",
             "-w",
             "-fno-builtin",
-            *(f"-Wl,{one}" for one in linking),
+            *(f"-Wl,{option}" for option in linking),
             "-o",
             str(path),
             str(source),
@@ -110,7 +110,11 @@ def versions(path: Path) -> set[str]:
         section = elf.get_section_by_name(".gnu.version_d")
         if section is None:
             return set()
-        defined = {one["vd_ndx"]: next(names).name for one, names in section.iter_versions() if one["vd_ndx"] > 1}
+        defined = {
+            definition["vd_ndx"]: next(names).name
+            for definition, names in section.iter_versions()
+            if definition["vd_ndx"] > 1
+        }
         indices = elf.get_section_by_name(".gnu.version")
         named = {
             f"{defined.get(indices.get_symbol(place)['ndx'])} of cudaMalloc"
@@ -132,10 +136,10 @@ def test_whatever_would_compute_ends_the_process_with_its_name(function: str, na
 def test_what_is_there_stays_and_nothing_is_compiled_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = built(tmp_path)
     there = [compiled(tmp_path / CUDART, RUNTIME, version=CUDART), compiled(tmp_path / NCCL, SENDS)]
-    contents = [one.read_bytes() for one in there]
+    contents = [path.read_bytes() for path in there]
     monkeypatch.setenv("CC", "false")
     assert stand_in(tmp_path, [root]) == []
-    assert [one.read_bytes() for one in there] == contents
+    assert [path.read_bytes() for path in there] == contents
     assert called(root, "it.devices(ctypes.byref(count)), count.value, it.sends()").stdout == "0 8 7\n"
     there[1].unlink()
     with pytest.raises(BackendUnavailable, match="the C compiler 'false' failed"):
@@ -186,7 +190,7 @@ class Wheels:
 
     def __call__(self, command: Sequence[str], **_: object) -> subprocess.CompletedProcess[str]:
         target = Path(command[command.index("--target") + 1])
-        (wanted,) = [one for one in command if "==" in one]
+        (wanted,) = [argument for argument in command if "==" in argument]
         version = wanted.partition("==")[2]
         (target / "torch" / "lib").mkdir(parents=True)
         others = []
@@ -205,23 +209,25 @@ class Wheels:
         info = target / f"torch-{version}.dist-info"
         info.mkdir()
         needs = ["nvidia-cublas-cu12==12.8", "triton==3.4.0", "cuda-bindings", "numpy"]
-        lines = ["Name: torch", f"Version: {version}", *(f"Requires-Dist: {one}" for one in needs)]
+        lines = ["Name: torch", f"Version: {version}", *(f"Requires-Dist: {requirement}" for requirement in needs)]
         (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines]))
         return subprocess.CompletedProcess(command, 0, "", "")
 
 
 def test_a_release_that_needs_something_else_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
-    said = list[str]()
+    messages = list[str]()
     torch = FromPyPI("torch", Wheels(tmp_path / "others", ["1.0"]))
     tables = Settings.read().tables
-    judging = Judging(torch, tmp_path / "cache", ["--operator=CLIP", "--data-type=INT8"], tables, False, said.append)
+    judging = Judging(
+        torch, tmp_path / "cache", ["--operator=CLIP", "--data-type=INT8"], tables, False, messages.append
+    )
     broken, loaded = judging.judge("1.0"), judging.judge("2.0")
     assert "libmagma.so.1: cannot open shared object file" in broken.reason
     # The made-up release is imported, and only then found to have no functions.
     assert "has no attribute" in loaded.reason
     assert "cannot" not in loaded.reason
-    assert said.count(f"a build for CUDA, of which the CPU is judged, with stand-ins for {CUDART}, {NCCL}") == 2
-    assert [line for line in said if line.startswith("installing")] == [
+    assert messages.count(f"a build for CUDA, of which the CPU is judged, with stand-ins for {CUDART}, {NCCL}") == 2
+    assert [line for line in messages if line.startswith("installing")] == [
         "installing torch==1.0",
         "installing torch==2.0",
     ]

@@ -47,7 +47,7 @@ _PAIRS = [
     ("zeros", "ones"),
     ("add", "subtract"),
 ]
-_NAMES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 
 
 @dataclass
@@ -194,7 +194,7 @@ def mutants(path: Path) -> tuple[ast.Module, list[Mutant]]:
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
     tree = ast.parse(source)
-    found: list[Mutant] = []
+    all_mutants: list[Mutant] = []
     seen: Counter[tuple[str, str, str]] = Counter()
     for site in sites(tree):
         if _hidden(site):
@@ -208,8 +208,8 @@ def mutants(path: Path) -> tuple[ast.Module, list[Mutant]]:
             seen[mutant.key] += 1
             if seen[mutant.key] > 1:
                 mutant.change += f" #{seen[mutant.key]}"
-            found.append(mutant)
-    return tree, found
+            all_mutants.append(mutant)
+    return tree, all_mutants
 
 
 def _line(site: Site) -> int:

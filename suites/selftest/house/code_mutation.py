@@ -72,25 +72,25 @@ class Explanation:
 
 def explanations(path: Path = EXPLAINED) -> list[Explanation]:
     """The entries of ``code_mutation.yaml``, one for each change."""
-    found = []
+    entries = []
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []:
         if not entry["reason"].strip():
             raise ValueError(f"{path.name}: an entry without a reason: {entry}")
         for change in entry["changes"]:
-            found.append(Explanation(entry["module"], entry["within"], entry["line"], change, entry["reason"]))
-    return found
+            entries.append(Explanation(entry["module"], entry["within"], entry["line"], change, entry["reason"]))
+    return entries
 
 
 def unexplained(left: Sequence[Mutant], known: Sequence[Explanation]) -> list[Mutant]:
     """The survivors that no entry explains; marks the entries that explain one."""
-    found = []
+    unexplained_mutants = []
     for mutant in left:
         fitting = [entry for entry in known if entry.fits(mutant)]
         for entry in fitting:
             entry.used = True
         if not fitting:
-            found.append(mutant)
-    return found
+            unexplained_mutants.append(mutant)
+    return unexplained_mutants
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,9 @@ class Module:
     def widely(self, left: Sequence[Mutant]) -> Module:
         """The module with those of its mutants that survived, and the many tests that these meet."""
         tests = wide_tests_for(str(self))
-        return Module(self.path, self.tree, tuple(one for one in self.mutants if one in left), tests, whole=True)
+        return Module(
+            self.path, self.tree, tuple(mutant for mutant in self.mutants if mutant in left), tests, whole=True
+        )
 
     def __str__(self) -> str:
         return self.path.relative_to(ROOT).as_posix()
@@ -129,7 +131,7 @@ class Module:
 
 def chosen_modules(paths: Sequence[Path], only: str, shard: tuple[int, int]) -> list[Module]:
     """The modules, with those of their changes that are asked for."""
-    found, place = [], 0
+    selected_modules, place = [], 0
     for path in paths:
         tree, changes = mutants(path)
         tests = tests_for(path.relative_to(ROOT).as_posix()) if changes else ()
@@ -140,8 +142,8 @@ def chosen_modules(paths: Sequence[Path], only: str, shard: tuple[int, int]) -> 
                 if place % shard[1] == shard[0] % shard[1]:
                     asked.append(mutant)
         if asked:
-            found.append(Module(path, tree, tuple(asked), tests))
-    return found
+            selected_modules.append(Module(path, tree, tuple(asked), tests))
+    return selected_modules
 
 
 def unchanged_seconds(chosen: Sequence[Module], workers: int) -> dict[tuple[str, ...], float]:
@@ -150,15 +152,15 @@ def unchanged_seconds(chosen: Sequence[Module], workers: int) -> dict[tuple[str,
     Raises:
         SystemExit: tests fail without any change.
     """
-    found: dict[tuple[str, ...], float] = {}
+    seconds_by_tests: dict[tuple[str, ...], float] = {}
     one_each = {module.tests: module for module in chosen}.values()
     for trial in in_processes((module.unchanged() for module in one_each), workers):
         if trial.end != "survived":
             raise SystemExit(
                 f"{trial.path.relative_to(ROOT)}: the tests fail without any change ({trial.end})\n{trial.said}"
             )
-        found[tuple(trial.tests)] = trial.seconds
-    return found
+        seconds_by_tests[tuple(trial.tests)] = trial.seconds
+    return seconds_by_tests
 
 
 @dataclass(frozen=True)
@@ -279,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     left, ends = survivors(chosen, Choice(seconds, covering, asked.most), asked.workers, click.echo)
     if left and not asked.narrow:
         click.echo(f"{len(left)} survived the narrow tests; now many more, with whole runs")
-        widely = [module.widely(left) for module in chosen if any(one in left for one in module.mutants)]
+        widely = [module.widely(left) for module in chosen if any(candidate in left for candidate in module.mutants)]
         seconds = unchanged_seconds(widely, asked.workers)
         left, late = survivors(widely, Choice(seconds), asked.workers, click.echo)
         ends = ends - Counter(survived=late.total()) + late

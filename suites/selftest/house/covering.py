@@ -49,15 +49,15 @@ class Covering:
 
         Where nothing is known of the line, those of its function; of what runs when the module is imported, all of it.
         """
-        found: list[str] = []
+        names: list[str] = []
         seconds = 0.0
         for index in self._executing(path, within, line):
             name, took = self.tests[index]
-            if found and seconds + took > most:
+            if names and seconds + took > most:
                 continue
-            found.append(name)
+            names.append(name)
             seconds += took
-        return tuple(found), seconds
+        return tuple(names), seconds
 
     def _executing(self, path: str, within: str, line: int) -> tuple[int, ...]:
         for place in (f"{path}:{line}", f"{path}:{within}"):
@@ -98,7 +98,7 @@ def _in_turn(indices: Iterable[int], tests: Sequence[tuple[str, float]]) -> tupl
     for index in indices:
         name, took = tests[index]
         kinds[name.partition("[")[0]].append((took, name, index))
-    placed = [(turn, one) for kind in kinds.values() for turn, one in enumerate(sorted(kind))]
+    placed = [(turn, test) for kind in kinds.values() for turn, test in enumerate(sorted(kind))]
     return tuple(index for _, (_, _, index) in sorted(placed)[:_KEPT])
 
 
@@ -198,15 +198,15 @@ else:
 
 def _named(reached: Iterable[tuple[CodeType, int]]) -> set[str]:
     """``path:line`` and ``path:qualified name`` of the code that is the suite's."""
-    found = set()
+    places = set()
     for code, line in reached:
         name = code.co_qualname.replace("<locals>.", "")
         if file := _path(code.co_filename):
             if line:
-                found.add(f"{file}:{line}")
+                places.add(f"{file}:{line}")
             elif "<" not in name:  # no lambda, no comprehension: they belong to the function around them
-                found.add(f"{file}:{name}")
-    return found
+                places.add(f"{file}:{name}")
+    return places
 
 
 @cache

@@ -145,8 +145,8 @@ def wide_tests_for(path: str) -> tuple[str, ...]:
 
 def modules(patterns: Sequence[str]) -> list[Path]:
     """The files that the patterns (globs, files, folders) name."""
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     for pattern in patterns:
         for path in sorted(ROOT.glob(pattern)):
-            found |= dict.fromkeys(sorted(path.rglob("*.py")) if path.is_dir() else [path])
-    return [path for path in found if path.suffix == ".py" and path.read_text(encoding="utf-8").strip()]
+            paths |= dict.fromkeys(sorted(path.rglob("*.py")) if path.is_dir() else [path])
+    return [path for path in paths if path.suffix == ".py" and path.read_text(encoding="utf-8").strip()]

@@ -41,9 +41,9 @@ def modules(room: str) -> list[Path]:
 
 @pytest.mark.parametrize("room", ALLOWED)
 def test_imports_point_inwards(room: str) -> None:
-    found = modules(room)
-    assert found
-    for path in found:
+    paths = modules(room)
+    assert paths
+    for path in paths:
         wrong = set(rooms_imported(path.read_text(encoding="utf-8"))) - ALLOWED[room]
         assert not wrong, f"{path.relative_to(ROOT)} imports from {sorted(wrong)}"
 

@@ -20,7 +20,7 @@ from dmlcts.suites.selftest.house.mutation_targets import TARGETS, modules
 def unfitting(known: list[Explanation]) -> list[str]:
     """The explanations of changes that nobody would make."""
     changes = [change for path in modules([target.modules for target in TARGETS]) for change in mutants(path)[1]]
-    return [str(one) for one in known if not any(one.fits(change) for change in changes)]
+    return [str(explanation) for explanation in known if not any(explanation.fits(change) for change in changes)]
 
 
 @pytest.mark.size("thorough")
@@ -83,14 +83,14 @@ def test_it_is_recorded_which_lines_a_passed_test_executes(tmp_path: Path) -> No
     path = "suites/selftest/house/code_changes.py"
     lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
     body = next(number for number, line in enumerate(lines, 1) if line.startswith("def _is_none")) + 1
-    found = recorded(
+    covering = recorded(
         tmp_path,
         "from dmlcts.suites.selftest.house.code_changes import _is_none, _text\n"
         "def test_one():\n    assert not _is_none(3)\n"
         "def test_two():\n    assert _is_none(3)\n",
     )
-    assert [name for name, _ in found.tests] == ["test_here.py::test_one"]
-    assert set(found.places) == {f"{path}:_is_none", f"{path}:{body}"}
+    assert [name for name, _ in covering.tests] == ["test_here.py::test_one"]
+    assert set(covering.places) == {f"{path}:_is_none", f"{path}:{body}"}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
@@ -107,4 +107,4 @@ def test_a_whole_trial_changes_what_the_tests_start_as_well(whole: bool, end: st
         f"    assert found == {str(ROOT)!r}\n"
     )
     trial = Trial(changed, lambda: code, (str(tmp_path / "test_there.py"),), 120.0, whole)
-    assert [one.end for one in in_processes([trial], 1)] == [end], trial.said
+    assert [finished_trial.end for finished_trial in in_processes([trial], 1)] == [end], trial.said

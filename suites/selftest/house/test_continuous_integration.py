@@ -76,8 +76,10 @@ def test_a_failing_teardown_is_tried_again(tmp_path: Path) -> None:
     assert (tmp_path / "passed.txt").read_text(encoding="ascii") == "'test_some.py::test_b'\n"
 
 
-def compared(folder: Path, one: list[tuple[str, str, str]], other: list[tuple[str, str, str]]) -> tuple[int, str]:
-    for name, rows in (("one", one), ("other", other)):
+def compared(
+    folder: Path, first_rows: list[tuple[str, str, str]], other: list[tuple[str, str, str]]
+) -> tuple[int, str]:
+    for name, rows in (("one", first_rows), ("other", other)):
         clauses = [dict(zip(("operator", "data_type", "outcome"), row, strict=True)) for row in rows]
         (folder / f"{name}.json").write_text(json.dumps({"clauses": clauses}), encoding="utf-8")
     done = subprocess.run(
@@ -121,7 +123,7 @@ def test_departures_on_a_page_of_findings_are_read_too(tmp_path: Path) -> None:
     other, fewer = page.replace("| IF | INT8 ", "| IF | INT16 "), page.replace(", UINT8", "")
     for name, text in (("one.md", page), ("other.md", other), ("earlier.md", earlier), ("fewer.md", fewer)):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    for words, code, said in (
+    for words, code, message in (
         (("one.md", "one.md"), 0, ""),
         (("one.md", "earlier.md"), 0, ""),
         (("one.md", "fewer.md", "CLIP"), 1, "< CLIP UINT8\n"),
@@ -129,7 +131,7 @@ def test_departures_on_a_page_of_findings_are_read_too(tmp_path: Path) -> None:
         (("one.md", "other.md", "CLIP"), 0, ""),
     ):
         done = in_ci(tmp_path, "departing.py", *words)
-        assert (done.returncode, done.stdout) == (code, said), done.stderr
+        assert (done.returncode, done.stdout) == (code, message), done.stderr
 
 
 def in_ci(folder: Path, program: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -139,7 +141,7 @@ def in_ci(folder: Path, program: str, *words: str) -> subprocess.CompletedProces
 
 
 @pytest.mark.parametrize(
-    ("changes", "words", "said"),
+    ("changes", "words", "message"),
     [
         ({}, ("--every-operator", "--every-row"), ""),
         ({"selection": {"data_types": ["INT8"]}}, ("--every-operator",), ""),
@@ -155,7 +157,7 @@ def in_ci(folder: Path, program: str, *words: str) -> subprocess.CompletedProces
     ],
 )
 def test_results_hold_what_is_required(
-    changes: dict[str, Any], words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changes: dict[str, Any], words: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [
         {"operator": operator, "data_type": "INT8", "id": "abs.formula", "outcome": changes.get("outcome", "pass")}
@@ -166,8 +168,8 @@ def test_results_hold_what_is_required(
     file.write_text(json.dumps(results | {"clauses": rows[: changes.get("clauses")]}), encoding="utf-8")
     code = runpy.run_path(str(CI / "conformant.py"))["main"]([str(file), *words])
     out = capsys.readouterr().out
-    assert (code, bool(out)) == (bool(said), bool(said)), out
-    assert said in out
+    assert (code, bool(out)) == (bool(message), bool(message)), out
+    assert message in out
 
 
 def in_bash(folder: Path, steps: str) -> subprocess.CompletedProcess[str]:
@@ -196,17 +198,17 @@ def test_steps_run_in_turn_and_say_at_the_end_how_long_they_took(tmp_path: Path)
 
 @bash
 @pytest.mark.parametrize(
-    ("steps", "code", "said"),
+    ("steps", "code", "message"),
     [
         ("bad() { false; echo on; }\nstep first bad\n", 1, "first: exit code 1"),
         ("bad() { (exit 3); echo on; }\nbeside lane bad\nstep lanes joined lane\n", 3, "lanes: exit code 3"),
         ("bad() { quietly file sh -c 'echo shown; exit 4'; echo on; }\nstep quiet bad\n", 1, "shown\n"),
     ],
 )
-def test_the_first_fault_ends_it(steps: str, code: int, said: str, tmp_path: Path) -> None:
+def test_the_first_fault_ends_it(steps: str, code: int, message: str, tmp_path: Path) -> None:
     done = in_bash(tmp_path, f"{steps}echo on\n")
     assert done.returncode == code, done.stdout + done.stderr
-    assert said in done.stdout
+    assert message in done.stdout
     assert "on" not in done.stdout.splitlines()
     assert not any((tmp_path / "tmp").iterdir())
 
@@ -220,14 +222,14 @@ def test_what_runs_beside_ends_with_the_steps(tmp_path: Path) -> None:
 @bash
 def test_each_step_is_a_short_function_and_none_is_left_over() -> None:
     parts = sorted((CI / "steps").glob("*.sh"))
-    said = "\n".join(part.read_text(encoding="utf-8") for part in parts)
+    script = "\n".join(part.read_text(encoding="utf-8") for part in parts)
     listed = (CI / "run").read_text(encoding="utf-8")
     named = set(re.findall(r'^step ".*" (?:joined )?(\w+)|^beside \w+ (\w+)', listed, re.MULTILINE))
     steps = {name for pair in named for name in pair if name}
-    functions = dict(re.findall(r"^(\w+)\(\) \{(.*?)\}$", said, re.MULTILINE | re.DOTALL))
+    functions = dict(re.findall(r"^(\w+)\(\) \{(.*?)\}$", script, re.MULTILINE | re.DOTALL))
     assert steps <= functions.keys()
-    assert not [name for name in functions.keys() - steps if len(re.findall(rf"\b{name}\b", said)) < 2]
+    assert not [name for name in functions.keys() - steps if len(re.findall(rf"\b{name}\b", script)) < 2]
     assert max(body.count("\n") for body in functions.values()) <= 16
-    assert not re.search("<<|python -c|import ", said + listed)  # no program within the program
+    assert not re.search("<<|python -c|import ", script + listed)  # no program within the program
     for part in (CI / "run", CI / "stepping.sh", *parts):
         subprocess.run((BASH, "-n", str(part)), check=True)

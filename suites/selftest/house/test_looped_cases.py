@@ -67,9 +67,9 @@ def test_cases_are_made_of_further_parameters_when_the_test_runs() -> None:
         assert (number, other) != (2, 6), "wrong"
 
     assert list(inspect.signature(whole).parameters) == ["fixed", "word", "pytestconfig"]
-    given = {"fixed": "a", "word": "few", "pytestconfig": SimpleNamespace(getoption=lambda name: "all")}
+    arguments = {"fixed": "a", "word": "few", "pytestconfig": SimpleNamespace(getoption=lambda name: "all")}
     with pytest.raises(AssertionError, match=r"1 of 2 cases fail\nfew 2: AssertionError: 1 of 2 .*\n6: .*wrong"):
-        whole(**given)
+        whole(**arguments)
     assert seen == [("a", 1, 5), ("a", 1, 6), ("a", 2, 5), ("a", 2, 6)]
 
 

@@ -100,11 +100,11 @@ def imported(path: Path) -> Iterator[str]:
 
 def arrows() -> dict[str, set[str]]:
     """Which rooms each room imports from; a room without code of the project's own has none."""
-    found: dict[str, set[str]] = {}
+    imported_rooms: dict[str, set[str]] = {}
     for path in modules():
         here = path.relative_to(ROOT).parent.as_posix().replace("/", ".")
-        found.setdefault(here, set()).update(room for room in map(room_of, imported(path)) if room != here)
-    return found
+        imported_rooms.setdefault(here, set()).update(room for room in map(room_of, imported(path)) if room != here)
+    return imported_rooms
 
 
 def circles(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def circles(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
                     left.append(after)
         reached[start] = seen
     return sorted(
-        (one, other) for one in graph for other in reached[one] if one < other and one in reached.get(other, ())
+        (room, other) for room in graph for other in reached[room] if room < other and room in reached.get(other, ())
     )
 
 
@@ -136,24 +136,28 @@ def test_a_circle_is_seen() -> None:
 @pytest.mark.parametrize("top", FLOORS)
 def test_each_room_imports_from_lower_floors_only(top: str) -> None:
     floors = [f"{top}.{room}".removesuffix(".") for room in FLOORS[top]]
-    found = {room: others for room, others in arrows().items() if room.split(".")[0] == top}
+    imported_rooms = {room: others for room, others in arrows().items() if room.split(".")[0] == top}
 
     def floor(room: str) -> int:
         names = [name for name in floors if room == name or (name != top and room.startswith(f"{name}."))]
         assert names, f"{room} has no floor: give it one in FLOORS"
         return floors.index(max(names, key=len))
 
-    for room, others in found.items():
-        higher = {one for one in others if one.split(".")[0] == top and floor(one) > floor(room) and one != top}
+    for room, others in imported_rooms.items():
+        higher = {
+            other for other in others if other.split(".")[0] == top and floor(other) > floor(room) and other != top
+        }
         assert not higher, f"{room} imports from {sorted(higher)}, which lie above it"
 
 
 def test_each_room_says_what_lives_there_and_what_does_not() -> None:
     for top in TOPS:
         for path in sorted((ROOT / top).rglob("__init__.py")):
-            said = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip()
-            assert said, f"{path.relative_to(ROOT)} does not say what lives there"
-            assert len(said.split()) >= 8, f"{path.relative_to(ROOT)} says too little of what lives there: {said!r}"
+            docstring = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip()
+            assert docstring, f"{path.relative_to(ROOT)} does not say what lives there"
+            assert len(docstring.split()) >= 8, (
+                f"{path.relative_to(ROOT)} says too little of what lives there: {docstring!r}"
+            )
 
 
 def test_each_room_is_packaged() -> None:
@@ -172,8 +176,8 @@ ROWS = re.findall(r"^\| (.*`(?:specs|backends|reports|suites)/.*|the YAML.*) \| 
 
 def rooms_to_change() -> set[str]:
     """The four tops, and the folders right below them that hold Python."""
-    found = {path for top in TOPS for path in (ROOT / top).iterdir() if path.is_dir() and any(path.rglob("*.py"))}
-    return {f"{path.relative_to(ROOT)}/" for path in found} | {f"{top}/" for top in TOPS}
+    paths = {path for top in TOPS for path in (ROOT / top).iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    return {f"{path.relative_to(ROOT)}/" for path in paths} | {f"{top}/" for top in TOPS}
 
 
 def commands_in(text: str) -> list[str]:
@@ -184,7 +188,7 @@ def commands_in(text: str) -> list[str]:
 def without_tests(command: str) -> list[str]:
     """The folders and modules of a command that hold no test."""
     named = [word for word in command.split() if "/" in word]
-    return [one for one in named if not any(map(holds_tests, {*(ROOT / one).rglob("test_*.py"), ROOT / one}))]
+    return [path for path in named if not any(map(holds_tests, {*(ROOT / path).rglob("test_*.py"), ROOT / path}))]
 
 
 def holds_tests(path: Path) -> bool:
@@ -198,9 +202,9 @@ def test_contributing_has_a_row_with_a_command_for_every_room() -> None:
 
 
 def test_every_command_of_contributing_finds_tests() -> None:
-    found = commands_in(GUIDE)
-    assert len(found) > len(ROWS)
-    assert {one: without_tests(one) for one in found if without_tests(one)} == {}
+    commands = commands_in(GUIDE)
+    assert len(commands) > len(ROWS)
+    assert {command: without_tests(command) for command in commands if without_tests(command)} == {}
 
 
 def test_a_command_that_finds_none_is_seen() -> None:
@@ -210,7 +214,7 @@ def test_a_command_that_finds_none_is_seen() -> None:
 
 def test_contributing_names_every_room_of_selftests() -> None:
     there = {f"suites/selftest/{path.parent.name}" for path in (ROOT / "suites/selftest").glob("*/test_*.py")}
-    assert there <= {word for one in commands_in(GUIDE) for word in one.split()}
+    assert there <= {word for command in commands_in(GUIDE) for word in command.split()}
 
 
 def test_contributing_names_the_sizes_and_is_short() -> None:

@@ -14,12 +14,12 @@ NAMED = "suites/selftest/house/test_sizes.py::test_a_test_that_is_named_runs_in_
 
 def collected(name: str, number: int, *marks: pytest.MarkDecorator) -> list[Any]:
     """A test's items, as pytest gives them to the hook."""
-    found = {decorator.name: decorator.mark for decorator in marks}
+    marks_by_name = {decorator.name: decorator.mark for decorator in marks}
     return [
         SimpleNamespace(
             nodeid=f"test_it.py::{name}[{place}]",
-            get_closest_marker=found.get,
-            own_markers=[*found.values()],
+            get_closest_marker=marks_by_name.get,
+            own_markers=[*marks_by_name.values()],
             parent=None,
         )
         for place in range(number)

@@ -29,14 +29,14 @@ TRUNCATE, EXTEND, DAEMON, QUIT, NEXT, UNLOCK, OVERRUN = range(1013, 1020)
 
 def pipes() -> list[int]:
     """The pipes of this process beside its standard streams."""
-    found = []
+    descriptors = []
     for descriptor in range(3, 64):
         try:
             if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-                found.append(descriptor)
+                descriptors.append(descriptor)
         except OSError:
             continue
-    return found
+    return descriptors
 
 
 def garble() -> None:

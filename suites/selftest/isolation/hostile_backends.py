@@ -109,7 +109,7 @@ def telling(name: str, info: Callable[[], Any], *endings: str) -> None:
 def raising(name: str, where: str, error: Callable[[], BaseException], *endings: str) -> None:
     """A backend that raises this in one of its methods."""
 
-    def raises(self: Any, *given: Any) -> Any:
+    def raises(self: Any, *arguments: Any) -> Any:
         raise error()
 
     globals()[name] = type(name, (Obedient,), {where: raises})
@@ -156,10 +156,10 @@ def exits_info() -> Any:
 
 
 def deep() -> Any:
-    found: Any = []
+    nested_list: Any = []
     for _ in range(500):
-        found = [found]
-    return DeviceInfo("x", "5.0", details={"deep": found})
+        nested_list = [nested_list]
+    return DeviceInfo("x", "5.0", details={"deep": nested_list})
 
 
 telling("PaintsItsName", lambda: DeviceInfo(EVIL, "5.0", adapter=EVIL, driver=EVIL, library=EVIL), "pass")
@@ -467,7 +467,7 @@ class TakesTheJudgeApartAndLies(TakesTheJudgeApart):
 class TakesNumpyApartAndLies(Obedient):
     def before(self, memory: Any, bindings: Any) -> None:
         for name in ("array_equal", "flatnonzero", "isnan"):
-            setattr(np, name, lambda *given, **more: True)
+            setattr(np, name, lambda *arguments, **more: True)
 
     def compute(self, kernel: Any, memory: Any, bindings: Any) -> None:
         region = bindings["OutputTensor"]

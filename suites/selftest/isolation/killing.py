@@ -46,13 +46,13 @@ class Killed:
 
 
 def _chosen() -> list[Probe]:
-    found = [
+    chosen_probes = [
         probe
         for probe in probes(load_tables())
         if probe.table.short_name == "ROUND" and probe.data_type is DataType.FLOAT16 and probe.clauses[0] in _CLAUSES
     ]
-    assert found, "the selection is empty"
-    return found
+    assert chosen_probes, "the selection is empty"
+    return chosen_probes
 
 
 def _kill_later(bench: Bench, seconds: float) -> threading.Timer:
@@ -90,31 +90,34 @@ def run_once(tests: list[Probe], seconds: float | None) -> tuple[dict[str, Any],
     return failures, findings, spent
 
 
-def kill_runs(runs: int, seed: int, told: Callable[[str], None] = lambda text: None) -> Killed:
+def kill_runs(runs: int, seed: int, report: Callable[[str], None] = lambda text: None) -> Killed:
     """Kill so many runs, each at another moment."""
     tests = _chosen()
     clean, none, spent = run_once(tests, None)
-    found = Killed()
+    summary = Killed()
     if none or any(clean.values()):
-        found.wrong.append(f"the control fails: {none}")
+        summary.wrong.append(f"the control fails: {none}")
     chance = random.Random(seed)  # noqa: S311  # not a secret
     for number in range(runs):
         failures, findings, spent = run_once(tests, chance.uniform(0, spent))
-        found.runs += 1
-        found.blamed += bool(findings)
+        summary.runs += 1
+        summary.blamed += bool(findings)
         for finding in findings:
-            found.outcomes[f"{finding.outcome} {finding.clause}"] += 1
+            summary.outcomes[f"{finding.outcome} {finding.clause}"] += 1
             if finding.clause != "execution.repeatable" or not finding.settled or finding.outcome != "resource_error":
-                found.wrong.append(f"run {number}: {finding.outcome} of {finding.clause}: {finding.title}")
+                summary.wrong.append(f"run {number}: {finding.outcome} of {finding.clause}: {finding.title}")
         if len(findings) > 1:
-            told_of = "; ".join(f"{one.title} ({one.case.expectation}, {one.details})" for one in findings)
-            found.wrong.append(f"run {number}: {len(findings)} cases were blamed: {told_of}")
+            told_of = "; ".join(
+                f"{blamed_finding.title} ({blamed_finding.case.expectation}, {blamed_finding.details})"
+                for blamed_finding in findings
+            )
+            summary.wrong.append(f"run {number}: {len(findings)} cases were blamed: {told_of}")
         others = {row: count for row, count in failures.items() if count and row != "execution.repeatable"}
         if others or set(clean) - set(failures):
-            found.wrong.append(f"run {number}: other rows differ: {others or set(clean) - set(failures)}")
+            summary.wrong.append(f"run {number}: other rows differ: {others or set(clean) - set(failures)}")
         if number % 20 == 19:
-            told(f"{number + 1} runs, {found.blamed} blamed a case, {len(found.wrong)} wrong")
-    return found
+            report(f"{number + 1} runs, {summary.blamed} blamed a case, {len(summary.wrong)} wrong")
+    return summary
 
 
 @click.command()
@@ -122,12 +125,12 @@ def kill_runs(runs: int, seed: int, told: Callable[[str], None] = lambda text: N
 @click.option("--seed", default=0, show_default=True)
 def main(runs: int, seed: int) -> None:
     """Kill the worker of run after run; exit code 1 where a verdict changed but for the blamed case."""
-    found = kill_runs(runs, seed, lambda text: click.echo(text, err=True))
-    for text in found.wrong:
+    summary = kill_runs(runs, seed, lambda text: click.echo(text, err=True))
+    for text in summary.wrong:
         click.echo(text)
-    outcomes = ", ".join(f"{times} {words}" for words, times in found.outcomes.items())
-    click.echo(f"{found.runs} runs killed, {found.blamed} blamed a case ({outcomes}), {len(found.wrong)} wrong")
-    sys.exit(bool(found.wrong))
+    outcomes = ", ".join(f"{times} {words}" for words, times in summary.outcomes.items())
+    click.echo(f"{summary.runs} runs killed, {summary.blamed} blamed a case ({outcomes}), {len(summary.wrong)} wrong")
+    sys.exit(bool(summary.wrong))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "words, code, said",
+    "words, code, message",
     [
         (["run", "--backend", "wrong.py:Backend", *FEW, "--clause", "is-nan.formula", "-n", "2"], 1, "NOT CONFORMANT"),
         (
@@ -95,10 +95,10 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     ids=["run", "sweep", "compare", "check", "lint", "history"],
 )
 @pytest.mark.size("all", brief=1, thorough=3)
-def test_no_module_of_the_current_folder_runs(folder: Path, words: list[str], code: int, said: str) -> None:
+def test_no_module_of_the_current_folder_runs(folder: Path, words: list[str], code: int, message: str) -> None:
     done = command(folder, *words)
     assert marks(folder) == [], done.stdout + done.stderr
-    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (done.returncode, message in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_every_process_of_the_suite_is_started_by_the_one_home() -> None:
     """Tests aside, whose environment is made safe; and two modules that run pytest on a copy of the house."""
     rooms = ("specs", "backends", "reports", "suites")
     paths = [path for room in (*rooms, ".ci") for path in sorted((ROOT / room).rglob("*.py"))]
-    found = {
+    starts_by_module = {
         name: starts
         for path in paths
         if not path.name.startswith("test_") and (name := path.relative_to(ROOT).as_posix()) != HOME
         if (starts := sorted(set(unsafe_starts(path.read_text(encoding="utf-8")))))
     }
-    assert found == {
+    assert starts_by_module == {
         "suites/selftest/house/changed_module.py": ["sys.executable"],  # pytest on a copy of the house
         "suites/selftest/house/code_mutation.py": ["sys.executable"],
     }

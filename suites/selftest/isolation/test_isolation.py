@@ -40,10 +40,10 @@ def opened(backend: str = "Obeys", seconds: float = SECONDS, **options: str) -> 
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    found = opened()
-    found.hazards = Hazards()
-    yield found
-    found.close()
+    fresh_bench = opened()
+    fresh_bench.hazards = Hazards()
+    yield fresh_bench
+    fresh_bench.close()
 
 
 def ordered(minimum: float, *, sizes: tuple[int, ...] = (5,), maximum: float = 2000.0) -> Case:
@@ -70,7 +70,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and guard pa
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", [Bench.run, step_by_step], ids=["at once", "step by step"])
 @pytest.mark.parametrize(
-    "order, outcome, said",
+    "order, outcome, message",
     [
         pytest.param(faulty.ABORT, "crash", "SIGABRT", marks=POSIX),
         (faulty.EXIT, "crash", "exit code 3"),
@@ -85,12 +85,12 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and guard pa
 )
 @pytest.mark.size("thorough", brief=2)
 def test_a_fault_is_the_outcome_of_its_case_and_the_run_goes_on(
-    bench: Bench, order: int, outcome: str, said: str, run: Callable[[Bench, Case], Outcome]
+    bench: Bench, order: int, outcome: str, message: str, run: Callable[[Bench, Case], Outcome]
 ) -> None:
     assert isinstance(run(bench, HARMLESS), Execution)
     mishap = run(bench, ordered(order))
     assert isinstance(mishap, Mishap)
-    assert (mishap.outcome, said in mishap.text) == (outcome, True), mishap
+    assert (mishap.outcome, message in mishap.text) == (outcome, True), mishap
     assert isinstance(run(bench, HARMLESS), Execution)
 
 
@@ -194,11 +194,11 @@ def test_a_crash_at_creation_is_the_case_s(bench: Bench) -> None:
 
 
 def test_a_process_that_grows_and_grows_is_stopped() -> None:
-    for growth, outcome in ((64 << 20, "resource_error"), (1 << 30, "")):
-        backend = IsolatedBackend(f"{FAULTY}:Obeys", 30, growth)
+    for increase, outcome in ((64 << 20, "resource_error"), (1 << 30, "")):
+        backend = IsolatedBackend(f"{FAULTY}:Obeys", 30, increase)
         bench = Bench("grows", backend, {}, TABLES)
-        said = bench.run(ordered(faulty.GROW))
-        assert getattr(said, "outcome", "") == outcome, said
+        result = bench.run(ordered(faulty.GROW))
+        assert getattr(result, "outcome", "") == outcome, result
         bench.close()
 
 
@@ -272,7 +272,7 @@ def test_a_test_stops_after_two_hangs() -> None:
         judge = Judge(bench)
         with pytest.raises(ConformanceFailure) as failed:
             judge.all(ordered(faulty.HANG, sizes=(count,)) for count in range(1, 4))
-        assert [one.outcome for one in failed.value.findings] == ["timeout"] * 2
+        assert [finding.outcome for finding in failed.value.findings] == ["timeout"] * 2
     finally:
         bench.close()
 
@@ -379,18 +379,18 @@ class Answers:
         }
         return self.changes.get(do, {"answer": right.get(do, {})})
 
-    def garbled(self, said: str) -> Exception:
+    def garbled(self, message: str) -> Exception:
         from dmlcts.suites.isolation.losses import WorkerLost
 
-        self.said.append(said)
-        return WorkerLost("crash", "the process answered garbage", said)
+        self.said.append(message)
+        return WorkerLost("crash", "the process answered garbage", message)
 
     def stop(self) -> None:
         pass
 
 
 @pytest.mark.parametrize(
-    "changes, said",
+    "changes, message",
     [
         ({}, None),
         ({"dispatch": {"answer": {"size": 7}}}, "another memory"),
@@ -402,13 +402,13 @@ class Answers:
     ],
     ids=["right", "other size", "no size", "other kernel", "no error", "other size of all", "no error of all"],
 )
-def test_an_answer_to_something_else_is_garbage(changes: dict[str, Any], said: str | None) -> None:
+def test_an_answer_to_something_else_is_garbage(changes: dict[str, Any], message: str | None) -> None:
     fake = Answers(**changes)
     device = IsolatedDevice(Host("x", start=fake), {})  # type: ignore[arg-type]  # speaks as a process does
     bench = Bench("x", None, {}, TABLES, device=device)
     outcome = bench.run(HARMLESS) if "live" in changes else step_by_step(bench, HARMLESS)
-    assert (said is None) == isinstance(outcome, Execution)
-    assert [words[: len(said or "")] for words in fake.said] == ([said] if said else [])
+    assert (message is None) == isinstance(outcome, Execution)
+    assert [words[: len(message or "")] for words in fake.said] == ([message] if message else [])
 
 
 def test_operators_travel_bit_for_bit() -> None:

@@ -72,12 +72,12 @@ EVERY = {"FLOAT32": range(1, 9), "FLOAT16": range(1, 9)} | {
 
 def test_the_survey_asks_the_first_type_at_every_rank_and_every_other_at_its_lowest() -> None:
     bench = Asked([])
-    found = survey(bench)
-    assert not found
-    names = [one.name for one in TABLES.operator("CLIP").data_types]
+    hazards = survey(bench)
+    assert not hazards
+    names = [data_type.name for data_type in TABLES.operator("CLIP").data_types]
     assert set(names) == set(EVERY)
     assert bench.asked == [(names[0], (2,) * rank) for rank in range(1, 9)] + [(name, (2,)) for name in names[1:]]
-    assert found.first == {
+    assert hazards.first == {
         (table.operator, table.data_types[0])
         for table in TABLES.operators.values()
         if Subject.on(table, table.data_types[0], bench.level).obliged_ranks
@@ -108,8 +108,8 @@ def test_what_loses_the_process_twice_in_the_survey_is_a_hazard(lost: list[tuple
 def test_what_loses_the_process_once_in_the_survey_is_no_hazard_and_is_told_later() -> None:
     bench = Asked([("FLOAT32", 3)], times=1)
     assert survey(bench) == Hazards()
-    ((told, mishap),) = bench.unexplained
-    assert (told.operator.input.sizes, mishap.outcome) == ((2, 2, 2), "timeout")
+    ((test_case, mishap),) = bench.unexplained
+    assert (test_case.operator.input.sizes, mishap.outcome) == ((2, 2, 2), "timeout")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_hazard_covers_what_is_dispatched_of_its_kind(hazards: Hazards, covere
         for kind in (DataType.INT8, DataType.UINT8)
         for rank in (1, 2)
     }
-    assert [name for name, one in cases.items() if hazards.covers(one)] == covered
+    assert [name for name, test_case in cases.items() if hazards.covers(test_case)] == covered
     for expectation in ("refused", "accepted", "either"):
         assert hazards.covers(value_case(expectation=expectation)) is False
     assert not hazards.covers(value_case(operator=of_one_element(name="THRESHOLD")))
@@ -207,16 +207,16 @@ def test_losses_that_were_expected_are_tried_once_each_however_many() -> None:
     judge = Judge(bench, raising=False)
     judge.all(value_case(value, "clip.support.level-3-0") for value in range(6))
     assert (bench.dispatched, judge.ledger.left_out) == (list(range(6)), 0)
-    assert [one.settled for one in judge.ledger.findings] == [True] * 6
-    assert {again(one) for one in judge.ledger.findings} == {
+    assert [finding.settled for finding in judge.ledger.findings] == [True] * 6
+    assert {again(finding) for finding in judge.ledger.findings} == {
         "as the simplest case of its kind does, which was tried before"
     }
 
 
 def test_a_wrong_value_of_what_was_expected_to_be_lost_is_told_as_any_other() -> None:
-    (found,) = judge_hazard(Losing([], backend=ZeroWrong()), value_case(0)).findings
-    assert (found.outcome, found.settled) == ("fail", False)
-    assert "again" not in dict(found.details)
+    (finding,) = judge_hazard(Losing([], backend=ZeroWrong()), value_case(0)).findings
+    assert (finding.outcome, finding.settled) == ("fail", False)
+    assert "again" not in dict(finding.details)
 
 
 def test_a_test_whose_every_case_was_left_out_tries_one_at_its_end() -> None:
@@ -242,23 +242,23 @@ def test_a_test_that_judged_another_case_or_had_none_tries_nothing_at_its_end() 
 
 
 @pytest.mark.parametrize(
-    "second, said, clause",
+    "second, message, clause",
     [
         ("", "no fault in a fresh process: what ran before it is to blame, or chance", "execution.independent"),
         ("timeout", "timeout in a fresh process: what ran before it is to blame, or chance", "execution.independent"),
         ("crash", "the same in a fresh process: the case itself is to blame", "clip.formula"),
     ],
 )
-def test_of_a_loss_it_is_said_what_a_fresh_process_does(second: str, said: str, clause: str) -> None:
-    (found,) = judge_surviving(Losing(["crash", second], by_turn=True), value_case()).findings
-    assert (again(found), found.clause, found.outcome) == (said, clause, "crash")
-    assert found.settled is (second != "crash")
-    assert found.title == ("it is gone" if second == "crash" else "it is gone, not again in a fresh process")
+def test_of_a_loss_it_is_said_what_a_fresh_process_does(second: str, message: str, clause: str) -> None:
+    (finding,) = judge_surviving(Losing(["crash", second], by_turn=True), value_case()).findings
+    assert (again(finding), finding.clause, finding.outcome) == (message, clause, "crash")
+    assert finding.settled is (second != "crash")
+    assert finding.title == ("it is gone" if second == "crash" else "it is gone, not again in a fresh process")
 
 
 def test_memory_that_a_fresh_process_has_is_what_earlier_dispatches_held() -> None:
-    (found,) = judge_surviving(Losing(["resource_error"], by_turn=True), value_case()).findings
-    assert (found.clause, found.settled) == ("execution.repeatable", True)
+    (finding,) = judge_surviving(Losing(["resource_error"], by_turn=True), value_case()).findings
+    assert (finding.clause, finding.settled) == ("execution.repeatable", True)
 
 
 @pytest.mark.parametrize("outcomes", [["crash"], ["crash", "timeout"], [""]])

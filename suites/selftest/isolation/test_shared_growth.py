@@ -79,28 +79,28 @@ def outcomes(folder: Path, leak: str, limit: int, elements: int = 5) -> list[Out
     (folder / "leaking.py").write_text(LEAKING, encoding="utf-8")
     backend = IsolatedBackend(f"{folder / 'leaking.py'}:Backend", 60, limit)
     bench = Bench("leaking", backend, {"leak": leak}, TABLES)
-    found: list[Outcome] = []
+    results: list[Outcome] = []
     try:
-        while len(found) < MANY and all(isinstance(one, Execution) for one in found):
-            found.append(bench.run(value_case(elements)))
+        while len(results) < MANY and all(isinstance(outcome, Execution) for outcome in results):
+            results.append(bench.run(value_case(elements)))
     finally:
         bench.close()
-    return found
+    return results
 
 
 @pytest.mark.parametrize("leak", ["anonymous", "mapped", "written", "in_a_file"])
 @pytest.mark.size("all", brief=1, thorough=2)
 def test_shared_memory_counts(tmp_path: Path, leak: str) -> None:
-    found = outcomes(tmp_path, leak, LIMIT)
-    assert getattr(found[-1], "outcome", "") == "resource_error", found[-1]
-    assert len(found) > LIMIT // STEP // 2
-    assert all(isinstance(one, Execution) for one in outcomes(tmp_path, leak, 4 * MANY * STEP))
+    results = outcomes(tmp_path, leak, LIMIT)
+    assert getattr(results[-1], "outcome", "") == "resource_error", results[-1]
+    assert len(results) > LIMIT // STEP // 2
+    assert all(isinstance(outcome, Execution) for outcome in outcomes(tmp_path, leak, 4 * MANY * STEP))
 
 
 @pytest.mark.parametrize("leak", ["nothing", "given_back"])
 @pytest.mark.size("thorough")
 def test_who_keeps_nothing_goes_on(tmp_path: Path, leak: str) -> None:
-    assert all(isinstance(one, Execution) for one in outcomes(tmp_path, leak, LIMIT))
+    assert all(isinstance(outcome, Execution) for outcome in outcomes(tmp_path, leak, LIMIT))
 
 
 def test_what_the_suite_shares_does_not_count(tmp_path: Path) -> None:
@@ -120,9 +120,9 @@ def test_what_the_suite_shares_does_not_count(tmp_path: Path) -> None:
 
 def test_what_a_process_held_at_its_start_is_no_growth() -> None:
     resident = Resident("self")
-    growth = Growth(1 << 20, lambda: (0, ()), resident)
+    memory_growth = Growth(1 << 20, lambda: (0, ()), resident)
     held = resident.bytes()
-    growth.begin(held)
-    assert growth.grown(held) == 0
-    assert growth.grown(held + (8 << 20)) == 8 << 20
+    memory_growth.begin(held)
+    assert memory_growth.grown(held) == 0
+    assert memory_growth.grown(held + (8 << 20)) == 8 << 20
     resident.close()

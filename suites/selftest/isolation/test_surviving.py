@@ -86,17 +86,17 @@ def test_a_device_lost_once_is_blamed_on_its_case_and_comes_back(
 
 @pytest.mark.size("thorough")
 def test_workers_killed_at_random_are_blamed_and_nothing_else() -> None:
-    found = kill_runs(2, seed=1)
-    assert found.wrong == []
-    assert found.runs == 2
+    summary = kill_runs(2, seed=1)
+    assert summary.wrong == []
+    assert summary.runs == 2
 
 
 def test_what_strangers_hand_in_is_read_or_refused() -> None:
-    found = fuzz(160, seed=1)
-    assert found.wrong == []
-    kinds = {name.split()[0] for name in found.counts}
+    findings = fuzz(160, seed=1)
+    assert findings.wrong == []
+    kinds = {name.split()[0] for name in findings.counts}
     assert kinds >= {"failure", "results", "journal", "yaml"}
-    assert sum(found.counts.values()) == 160
+    assert sum(findings.counts.values()) == 160
 
 
 def test_the_fuzzing_sees_what_it_looks_for() -> None:
@@ -109,8 +109,8 @@ def test_the_fuzzing_sees_what_it_looks_for() -> None:
 
         return read
 
-    found = Findings()
-    found.record("x", 1, fail(UsageError("a word")))
-    assert found.wrong == []
-    found.record("x", 2, fail(KeyError("missing")))
-    assert found.wrong == ["x 2: KeyError: 'missing'"]
+    findings = Findings()
+    findings.record("x", 1, fail(UsageError("a word")))
+    assert findings.wrong == []
+    findings.record("x", 2, fail(KeyError("missing")))
+    assert findings.wrong == ["x 2: KeyError: 'missing'"]

@@ -100,15 +100,15 @@ class Device(Reference):
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         self.inputs.append(x.reshape(-1).tolist())
         y = super().compute(operator, x).copy()
-        for value, given in self.wrong.items():
-            y[x == value] = given
+        for value, output in self.wrong.items():
+            y[x == value] = output
         if len(self.dispatched) in self.spoils:
             y.reshape(-1)[0] = 1
         return y
 
 
-def judged(backend: Device, one: Case, **changes: Any) -> Judgement:
-    return judge_case(bench(backend, **changes), one)
+def judged(backend: Device, case: Case, **changes: Any) -> Judgement:
+    return judge_case(bench(backend, **changes), case)
 
 
 def only(judgement: Judgement) -> Finding:

@@ -62,9 +62,11 @@ class WrongThroughout(Right):
 def judged(made: type[Reference]) -> tuple[Judge, set[str]]:
     """What the test of SIGN's silent points finds on FLOAT32: the judge, and the clauses after shrinking."""
     (probe,) = [
-        one
-        for one in probes(TABLES)
-        if one.table.short_name == "SIGN" and one.data_type.name == "FLOAT32" and "silent_points" in one.test
+        candidate
+        for candidate in probes(TABLES)
+        if candidate.table.short_name == "SIGN"
+        and candidate.data_type.name == "FLOAT32"
+        and "silent_points" in candidate.test
     ]
     bench = Bench("x", made(), {}, TABLES)
     assert bench.level == FeatureLevel(LEVEL)
@@ -73,7 +75,7 @@ def judged(made: type[Reference]) -> tuple[Judge, set[str]]:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "expected_clauses"),
     [
         (Right, set()),
         (WrongBeside, {"sign.formula"}),
@@ -82,11 +84,11 @@ def judged(made: type[Reference]) -> tuple[Judge, set[str]]:
     ],
 )
 @pytest.mark.size("thorough", brief=1)
-def test_a_fault_is_told_under_the_clause_of_its_element(made: type[Reference], told: set[str]) -> None:
+def test_a_fault_is_told_under_the_clause_of_its_element(made: type[Reference], expected_clauses: set[str]) -> None:
     judge, clauses = judged(made)
-    assert clauses == told
+    assert clauses == expected_clauses
     named = {clause for clause, _, _ in judge.ledger.behaviours}
-    assert named == {clause for clause, _, _ in judge.ledger.tallies if clause in POINTS} - told
+    assert named == {clause for clause, _, _ in judge.ledger.tallies if clause in POINTS} - expected_clauses
     assert named
     failed = {clause for (clause, _, _), tally in judge.ledger.tallies.items() if tally.failures}
-    assert failed == told
+    assert failed == expected_clauses

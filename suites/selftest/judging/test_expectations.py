@@ -51,12 +51,12 @@ PASSING = {
 
 @pytest.mark.parametrize("expectation", PASSING)
 def test_what_is_right_passes_and_is_counted(expectation: str) -> None:
-    one, dispatches = PASSING[expectation]
+    test_case, dispatches = PASSING[expectation]
     device = Device()
-    judgement = judged(device, replace(one, expectation=expectation))
+    judgement = judged(device, replace(test_case, expectation=expectation))
     assert (judgement.findings, judgement.refused) == ((), False)
     assert len(device.dispatched) == dispatches
-    assert judgement.executions[0].x.tolist() == one.values.first.array(5).tolist()
+    assert judgement.executions[0].x.tolist() == test_case.values.first.array(5).tolist()
     assert judgement.elements % 5 == 0
     assert judgement.elements >= 5
     assert {"tensor.position"} <= set(judgement.clauses)
@@ -64,44 +64,44 @@ def test_what_is_right_passes_and_is_counted(expectation: str) -> None:
 
 @pytest.mark.parametrize("expectation", PASSING)
 def test_an_exception_at_any_dispatch_is_a_crash(expectation: str) -> None:
-    one, dispatches = PASSING[expectation]
+    test_case, dispatches = PASSING[expectation]
     for fails in range(dispatches):
-        judgement = judged(Device(fails=fails), replace(one, expectation=expectation))
+        judgement = judged(Device(fails=fails), replace(test_case, expectation=expectation))
         assert {finding.outcome for finding in judgement.findings} == {"crash"}, fails
         assert only(judgement).case.expectation in (expectation, "oracle")
 
 
 @pytest.mark.parametrize("expectation", [*PASSING, "accepted", "either"])
 def test_closing_may_not_fail(expectation: str) -> None:
-    one, _ = PASSING.get(expectation, (case(), 0))
+    test_case, _ = PASSING.get(expectation, (case(), 0))
     device = Device()
-    judged(device, replace(one, expectation=expectation))
+    judged(device, replace(test_case, expectation=expectation))
     assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
     for closes in range(len(device.created)):
-        judgement = judged(Device(closes=closes), replace(one, expectation=expectation))
+        judgement = judged(Device(closes=closes), replace(test_case, expectation=expectation))
         assert {finding.outcome for finding in judgement.findings} == {"crash"}, closes
 
 
 @pytest.mark.parametrize("expectation", [*PASSING, "accepted", "either"])
 def test_a_refusal_is_a_failure_where_the_level_obliges(expectation: str) -> None:
-    one, _ = PASSING.get(expectation, (case(), 0))
+    test_case, _ = PASSING.get(expectation, (case(), 0))
     refusing = Device(refuse=lambda _: "on principle")
-    judgement = judged(refusing, replace(one, expectation=expectation))
+    judgement = judged(refusing, replace(test_case, expectation=expectation))
     if expectation == "either":
         assert (judgement.findings, judgement.refused) == ((), True)
         return
     finding = only(judgement)
-    assert (finding.outcome, finding.clause) == ("fail", f"{one.operator.name[13:].lower()}.support.level-3-0")
+    assert (finding.outcome, finding.clause) == ("fail", f"{test_case.operator.name[13:].lower()}.support.level-3-0")
     assert finding.title == "refused, though feature level 5.0 obliges it to accept"
     assert details(finding) == {"said": "on principle"}
 
 
 def test_a_refusal_is_legitimate_where_the_level_does_not_oblige() -> None:
-    one = case(clip(tensor(data_type=DataType.INT64)))
-    judgement = judged(Device(level="3.0"), one)
+    test_case = case(clip(tensor(data_type=DataType.INT64)))
+    judgement = judged(Device(level="3.0"), test_case)
     assert judgement == Judgement(refused=True)
-    assert judged(Device(level="3.0"), replace(one, expectation="again")).refused
-    assert judged(Device(level="3.0"), replace(one, expectation="beside others")).refused
+    assert judged(Device(level="3.0"), replace(test_case, expectation="again")).refused
+    assert judged(Device(level="3.0"), replace(test_case, expectation="beside others")).refused
 
 
 @pytest.mark.parametrize(("level", "may_be_refused"), [("3.0", True), ("5.0", False)])
@@ -109,10 +109,10 @@ def test_one_type_of_a_later_level_lets_a_description_be_refused_for_that(level:
     """The condition's type is of every level."""
     wide, condition = tensor((2,), DataType.INT64), tensor((3,), DataType.UINT8)
     tensors = {"ConditionTensor": condition, "ATensor": wide, "BTensor": wide, "OutputTensor": wide}
-    one = case(values=[1]).with_operator(OperatorDesc("ELEMENT_WISE_IF", tensors, {}))
-    one = replace(one, clause="if.constraint.sizes", layout_clause=None, expectation="refused")
-    found = judge_case(Bench("refusing", Device(level=level), {}, load_tables()), one)
-    assert (found.findings, found.refused) == ((), may_be_refused)
+    test_case = case(values=[1]).with_operator(OperatorDesc("ELEMENT_WISE_IF", tensors, {}))
+    test_case = replace(test_case, clause="if.constraint.sizes", layout_clause=None, expectation="refused")
+    judgement = judge_case(Bench("refusing", Device(level=level), {}, load_tables()), test_case)
+    assert (judgement.findings, judgement.refused) == ((), may_be_refused)
 
 
 def test_what_must_be_refused() -> None:
@@ -134,12 +134,12 @@ class Raising(Device):
 
 @pytest.mark.parametrize("expectation", EXPECTATIONS)
 def test_an_exception_while_creating_is_never_a_refusal(expectation: str) -> None:
-    one, _ = PASSING.get(expectation, (case(), 0))
-    finding = only(judged(Raising(), replace(one, expectation=expectation)))
+    test_case, _ = PASSING.get(expectation, (case(), 0))
+    finding = only(judged(Raising(), replace(test_case, expectation=expectation)))
     assert (finding.outcome, finding.title) == ("resource_error", "the implementation ran out of resources")
-    assert finding.clause == one.clause
-    said, at = details(finding)["said"].split("\n")
-    assert said == "MemoryError: while creating"
+    assert finding.clause == test_case.clause
+    message, at = details(finding)["said"].split("\n")
+    assert message == "MemoryError: while creating"
     assert re.fullmatch(r'at .*test_expectations\.py:\d+ in create: raise MemoryError\("while creating"\)', at)
 
 
@@ -201,10 +201,10 @@ def test_the_packed_variant_is_as_large_but_not_larger_than_it_need_be() -> None
         judged(device, case(clip(tensor((count,)))))
         assert [operator.input.sizes for operator in device.dispatched] == [(count,), (packed,)]
     device = Device(refuse=lambda operator: "zero" if not operator.input.element_count else "")
-    one = case(clip(tensor((0,))), expectation="accepted")
+    test_case = case(clip(tensor((0,))), expectation="accepted")
     bench_of = bench(device)
     bench_of.obliged = lambda operator: True  # type: ignore[method-assign]
-    assert only(judge_case(bench_of, one)).clause == "tensor.position"
+    assert only(judge_case(bench_of, test_case)).clause == "tensor.position"
     assert [operator.input.sizes for operator in device.created] == [(1,)]
 
 
@@ -223,11 +223,11 @@ def test_the_packed_variant_is_as_large_but_not_larger_than_it_need_be() -> None
     ],
 )
 def test_refused_attributes_break_the_clause_of_the_case(attributes: Any, refuse: Any) -> None:
-    one = case(clip(**attributes), clause="clip.scale-bias", layout_clause=None)
+    test_case = case(clip(**attributes), clause="clip.scale-bias", layout_clause=None)
     device = Device(refuse=refuse)
-    assert only(judged(device, one)).clause == "clip.scale-bias"
+    assert only(judged(device, test_case)).clause == "clip.scale-bias"
     assert device.closed == device.created
-    assert only(judged(Device(refuse=lambda _: "all"), one)).clause == "clip.support.level-3-0"
+    assert only(judged(Device(refuse=lambda _: "all"), test_case)).clause == "clip.support.level-3-0"
 
 
 @pytest.mark.parametrize(
@@ -246,12 +246,12 @@ def test_a_refused_bound_breaks_the_clause_on_its_cast_where_it_is_a_number_that
     value: float, data_type: DataType, clause: str
 ) -> None:
     bound = f32(value)
-    one = case(clip(tensor((5,), data_type), Min=bound), values=(-2, 0, 1, 2, 3), layout_clause=None)
+    test_case = case(clip(tensor((5,), data_type), Min=bound), values=(-2, 0, 1, 2, 3), layout_clause=None)
 
     def refuse(operator: OperatorDesc) -> str:
         return "no such bound" if operator.attributes["Min"].tobytes() == bound.tobytes() else ""
 
-    assert only(judged(Device(refuse=refuse), one)).clause == clause
+    assert only(judged(Device(refuse=refuse), test_case)).clause == clause
 
 
 # --------------------------------------------------------------------------------------- wrong values
@@ -272,13 +272,13 @@ def test_the_simplest_wrong_value_is_shown_with_what_was_acceptable() -> None:
 
 
 def test_suspects_are_a_few_distinct_values() -> None:
-    one = case(clip(tensor((50,))), [*range(4, 14)])
-    finding = only(judged(Device(dict.fromkeys(range(14), 0)), one))
+    test_case = case(clip(tensor((50,))), [*range(4, 14)])
+    finding = only(judged(Device(dict.fromkeys(range(14), 0)), test_case))
     assert finding.wrong == 50
     assert [int(value) for (value,) in finding.suspects] == [4, 5, 6, 7, 8, 9]
     for count, suspects in ((48, ((4,),)), (47, ((4,), (5,)))):  # only so many of the simplest are looked through
-        one = case(clip(tensor((count + 1,))), [4] * count + [5])
-        assert only(judged(Device({4: 0, 5: 0}), one)).suspects == suspects
+        test_case = case(clip(tensor((count + 1,))), [4] * count + [5])
+        assert only(judged(Device({4: 0, 5: 0}), test_case)).suspects == suspects
 
 
 def test_acceptable_values_are_listed_or_named() -> None:

@@ -323,12 +323,12 @@ class Isolated(Bench):
 def test_wrong_values_of_an_implementation_in_a_process_of_its_own_are_no_losses() -> None:
     judge = Judge(Isolated("planted", OneWrong(), {}, TABLES), raising=False)
     many = [case(values=[3, number]) for number in range(9)]
-    assert [bool(one.findings) for one in (*judge.all(many), *judge.all(many[:1]))] == [True] * 10
+    assert [bool(judgement.findings) for judgement in (*judge.all(many), *judge.all(many[:1]))] == [True] * 10
     assert judge.ledger.left_out == 0
 
 
-@pytest.mark.parametrize(("made", "said"), [(Isolated, "the same"), (Bench, "")])
-def test_a_loss_beside_wrong_values_is_tried_again_where_it_cost_a_process(made: type[Bench], said: str) -> None:
+@pytest.mark.parametrize(("made", "message"), [(Isolated, "the same"), (Bench, "")])
+def test_a_loss_beside_wrong_values_is_tried_again_where_it_cost_a_process(made: type[Bench], message: str) -> None:
     class LosesOnNaN(Reference):
         level = "6.4"
 
@@ -339,10 +339,10 @@ def test_a_loss_beside_wrong_values_is_tried_again_where_it_cost_a_process(made:
 
     floats = tensor((3,), DataType.FLOAT32)
     operator = OperatorDesc("ELEMENT_WISE_SIGN", {"InputTensor": floats, "OutputTensor": floats}, {})
-    one = case(operator, [np.nan, 2, 3], clause="sign.formula", layout_clause=None)
-    found = judge_surviving(made("planted", LosesOnNaN(), {}, TABLES), one).findings
-    told = [(it.outcome, dict(it.details).get("again", "")[:8]) for it in found]
-    assert told == [("fail", ""), ("device_lost", said)]
+    test_case = case(operator, [np.nan, 2, 3], clause="sign.formula", layout_clause=None)
+    findings = judge_surviving(made("planted", LosesOnNaN(), {}, TABLES), test_case).findings
+    outcomes = [(it.outcome, dict(it.details).get("again", "")[:8]) for it in findings]
+    assert outcomes == [("fail", ""), ("device_lost", message)]
 
 
 @pytest.mark.parametrize("strays", [False, True])
@@ -358,8 +358,10 @@ def test_values_are_measured_where_no_byte_is_written_astray(strays: bool) -> No
     floats = tensor((5,), DataType.FLOAT32)
     operator = OperatorDesc("ELEMENT_WISE_EXP", {"InputTensor": floats, "OutputTensor": floats}, {"ScaleBias": None})
     judge = Judge(bench(WrongOfExp()), raising=False)
-    found = judge(case(operator, [1, 2], clause="exp.accuracy", layout_clause=None)).findings
-    assert [one.clause for one in found] == ["tensor.output.bounds"] * strays + ["exp.accuracy"]
+    findings = judge(case(operator, [1, 2], clause="exp.accuracy", layout_clause=None)).findings
+    assert [reported_finding.clause for reported_finding in findings] == ["tensor.output.bounds"] * strays + [
+        "exp.accuracy"
+    ]
     assert bool(judge.measured.records()) is not strays
 
 
@@ -387,8 +389,8 @@ def test_an_implementation_that_raises_keeps_its_process() -> None:
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
             raise ZeroDivisionError("always")
 
-    found = survey(bench(Raising()))
-    assert not found.operators | found.data_types | found.ranks
+    hazards = survey(bench(Raising()))
+    assert not hazards.operators | hazards.data_types | hazards.ranks
 
 
 def test_a_rank_that_loses_the_device_is_a_hazard_of_its_operator() -> None:
@@ -398,8 +400,12 @@ def test_a_rank_that_loses_the_device_is_a_hazard_of_its_operator() -> None:
                 raise DeviceLost("gone")
             super().dispatch(operator, memory, bindings)
 
-    found = survey(bench(LosesAtRank8()))
-    assert (found.operators, found.data_types, found.ranks) == (frozenset(), frozenset(), {("ELEMENT_WISE_CLIP", 8)})
+    hazards = survey(bench(LosesAtRank8()))
+    assert (hazards.operators, hazards.data_types, hazards.ranks) == (
+        frozenset(),
+        frozenset(),
+        {("ELEMENT_WISE_CLIP", 8)},
+    )
 
 
 @pytest.mark.parametrize(
@@ -416,8 +422,8 @@ def test_of_hazards_the_first_type_is_tried_and_one_case_of_each_other(
     clause: str, data_type: DataType, tried: int, wanted: bool
 ) -> None:
     hazards = Hazards(first=frozenset({("ELEMENT_WISE_CLIP", DataType.FLOAT32)}))
-    one = case(clip(tensor((1,), data_type)), [1], clause=clause, layout_clause=None)
-    assert is_wanted(hazards, one, tried) is wanted
+    test_case = case(clip(tensor((1,), data_type)), [1], clause=clause, layout_clause=None)
+    assert is_wanted(hazards, test_case, tried) is wanted
 
 
 def test_of_cases_that_are_hazards_a_test_of_supported_types_tries_one() -> None:
@@ -428,13 +434,18 @@ def test_of_cases_that_are_hazards_a_test_of_supported_types_tries_one() -> None
     assert (tally.cases, judge.ledger.left_out) == (1, 2)
 
 
-@pytest.mark.parametrize("title, told", [("", "the device was lost"), ("the process ended", "the process ended")])
-def test_what_was_lost_before_any_test_is_told_once(title: str, told: str) -> None:
+@pytest.mark.parametrize(
+    "title, expected_title", [("", "the device was lost"), ("the process ended", "the process ended")]
+)
+def test_what_was_lost_before_any_test_is_told_once(title: str, expected_title: str) -> None:
     judge = Judge(bench(Reference()), raising=False)
     judge.bench.unexplained.append((case(), Mishap("crash", "words", title)))
     judge.all([])
-    (found,) = judge.ledger.findings
-    assert (found.title, found.clause) == (f"{told}, not again in a fresh process", "execution.independent")
+    (hazard_finding,) = judge.ledger.findings
+    assert (hazard_finding.title, hazard_finding.clause) == (
+        f"{expected_title}, not again in a fresh process",
+        "execution.independent",
+    )
     judge.all([])
     assert judge.bench.unexplained == []
 
@@ -448,18 +459,18 @@ def test_streams_of_a_dispatch_hold_its_elements() -> None:
 
 @pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16])
 def test_marks_of_floats_have_zero_fractions_and_both_signs(data_type: DataType) -> None:
-    found = marks(data_type).tolist()
+    mark_values = marks(data_type).tolist()
     greatest = float(np.finfo(data_type.numpy).max)
-    assert {0, 0.25, 2.5} <= set(found)
-    assert {-one for one in (1, 2, 7, 0.5, 1000, greatest)} == {one for one in found if one < 0}
-    assert {1, 2, 3, 5, 7, 50, 0.5, 1000, greatest} <= set(found)
+    assert {0, 0.25, 2.5} <= set(mark_values)
+    assert {-number for number in (1, 2, 7, 0.5, 1000, greatest)} == {mark for mark in mark_values if mark < 0}
+    assert {1, 2, 3, 5, 7, 50, 0.5, 1000, greatest} <= set(mark_values)
 
 
 @pytest.mark.parametrize("data_type, few", [(DataType.INT8, [1, 2, -7, 100]), (DataType.UINT8, [1, 2, 7, 100])])
 def test_marks_are_plain_numbers_of_the_type_and_its_limits(data_type: DataType, few: list[int]) -> None:
-    limits, found = np.iinfo(data_type.numpy), marks(data_type).tolist()
-    assert {*few, int(limits.min), int(limits.max)} <= set(found)
-    assert 1000 not in found
+    limits, mark_values = np.iinfo(data_type.numpy), marks(data_type).tolist()
+    assert {*few, int(limits.min), int(limits.max)} <= set(mark_values)
+    assert 1000 not in mark_values
 
 
 # ------------------------------------------------------------------------------------------- shrinking
@@ -481,9 +492,9 @@ def shrunk_long(size: int, effort: Effort = Effort()) -> tuple[int, int]:  # noq
     planted = bench(backend)
     first = judge_case(planted, case(clip(tensor((size,))), [2])).findings[0]
     backend.dispatched = 0
-    found = shrink(planted, replace(first, suspects=()), effort)
-    assert found.clause == "tensor.position"
-    return found.case.operator.input.element_count, backend.dispatched
+    shrunk_finding = shrink(planted, replace(first, suspects=()), effort)
+    assert shrunk_finding.clause == "tensor.position"
+    return shrunk_finding.case.operator.input.element_count, backend.dispatched
 
 
 @pytest.mark.parametrize("size, left, dispatches", [(60, 40, 60), (120, 41, 60), (33, 31, 9), (31, 31, 3)])
@@ -512,9 +523,9 @@ def test_every_dimension_gets_its_turn() -> None:
     assert shrink(planted, first, Effort(shrinks=30)).case.operator.input.sizes == (1, 2, 1, 1, 1, 1, 2, 1)
 
 
-def planted_finding(backend: Any, one: Case) -> tuple[Bench, Finding]:
+def planted_finding(backend: Any, test_case: Case) -> tuple[Bench, Finding]:
     planted = bench(backend)
-    return planted, judge_case(planted, one).findings[0]
+    return planted, judge_case(planted, test_case).findings[0]
 
 
 class WrongWhereSpoilt(Counting):
@@ -533,9 +544,13 @@ def test_what_a_fresh_device_does_right_is_what_ran_before() -> None:
     backend = WrongWhereSpoilt()
     backend.spoilt = True
     planted, first = planted_finding(backend, case())
-    found = smallest(planted, first)
-    assert (found.clause, found.case, found.suspects) == ("execution.independent", first.case, ())
-    assert found.title == "input 100 gives 1, only after other kernels"
+    smallest_finding = smallest(planted, first)
+    assert (smallest_finding.clause, smallest_finding.case, smallest_finding.suspects) == (
+        "execution.independent",
+        first.case,
+        (),
+    )
+    assert smallest_finding.title == "input 100 gives 1, only after other kernels"
     told_already = replace(first, clause="execution.repeatable", suspects=())
     assert smallest(planted, told_already) == told_already
     crash = replace(first, outcome="crash", suspects=())
@@ -578,13 +593,13 @@ class LeavesOutputsBeforeInputs(Leaves):
 
 def test_elements_that_only_a_layout_leaves_out_are_the_layouts() -> None:
     strided = case(clip(tensor(strides=(2,))))
-    for backend, one, clause in (
+    for backend, test_case, clause in (
         (LeavesStrided(), strided, "tensor.position"),
         (LeavesStrided(), replace(strided, layout_clause=None), "tensor.output.complete"),
         (Leaves(), strided, "tensor.output.complete"),
         (LeavesOutputsBeforeInputs(), case(placement=Placement(output_first=True)), "tensor.output.complete"),
     ):
-        planted, first = planted_finding(backend, one)
+        planted, first = planted_finding(backend, test_case)
         assert first.clause == "tensor.output.complete"
         assert smallest(planted, first).clause == clause
     planted, first = planted_finding(PastTheEnd(), strided)
@@ -594,10 +609,10 @@ def test_elements_that_only_a_layout_leaves_out_are_the_layouts() -> None:
 def test_a_fault_of_memory_is_reduced_to_the_smallest_tensor() -> None:
     planted = bench(PastTheEnd())
     first = judge_case(planted, case(clip(tensor((3, 40), strides=(50, 1))), placement=Placement(slack=64))).findings[0]
-    found = smallest(planted, first)
-    assert found.clause == "tensor.output.bounds"
-    assert found.case.operator.input == TensorDesc(DataType.INT8, (1,))
-    assert found.case.placement == Placement()
+    smallest_finding = smallest(planted, first)
+    assert smallest_finding.clause == "tensor.output.bounds"
+    assert smallest_finding.case.operator.input == TensorDesc(DataType.INT8, (1,))
+    assert smallest_finding.case.placement == Placement()
 
 
 def test_another_clause_is_another_fault() -> None:
@@ -610,8 +625,8 @@ def test_another_clause_is_another_fault() -> None:
             memory[bindings["OutputTensor"].offset + 8 if large else bindings["InputTensor"].offset] ^= 1
 
     planted = bench(SpoilsLess())
-    found = smallest(planted, judge_case(planted, case(clip(tensor((8,))))).findings[0])
-    assert (found.clause, found.case.operator.input.element_count) == ("tensor.output.bounds", 5)
+    smallest_finding = smallest(planted, judge_case(planted, case(clip(tensor((8,))))).findings[0])
+    assert (smallest_finding.clause, smallest_finding.case.operator.input.element_count) == ("tensor.output.bounds", 5)
 
 
 def unconstrained(values: Any, **changes: Any) -> Case:
@@ -621,9 +636,9 @@ def unconstrained(values: Any, **changes: Any) -> Case:
 def test_one_value_is_shown_beside_the_limits_of_the_type() -> None:
     planted = bench(OneWrong())
     first = judge_case(planted, unconstrained([-128, 127, 5, 3, 0, 1])).findings[0]
-    found = smallest(planted, first)
-    assert found.case.values.first.array(3).tolist() == [-128, 127, 3]
-    assert found.case.operator.input.sizes == (3,)
+    smallest_finding = smallest(planted, first)
+    assert smallest_finding.case.values.first.array(3).tolist() == [-128, 127, 3]
+    assert smallest_finding.case.operator.input.sizes == (3,)
 
 
 def test_a_case_whose_values_belong_together_is_not_shrunk() -> None:
@@ -635,9 +650,13 @@ def test_a_case_whose_values_belong_together_is_not_shrunk() -> None:
 
     planted = bench(WrongFromTheFourthOn())
     first = judge_case(planted, unconstrained([-128, 127, 0, 3, 2])).findings[0]
-    found = smallest(planted, first)
-    assert (found.case, found.clause, found.needs) == (first.case, "tensor.position", ("count",))
-    assert dict(found.details)["needs"] == "5 elements (right with 3)"
+    smallest_finding = smallest(planted, first)
+    assert (smallest_finding.case, smallest_finding.clause, smallest_finding.needs) == (
+        first.case,
+        "tensor.position",
+        ("count",),
+    )
+    assert dict(smallest_finding.details)["needs"] == "5 elements (right with 3)"
     two_shapes = clip(tensor((5,)), tensor((1, 5)))
     assert list(smaller_cases(case(two_shapes))) == []
     two_types = replace(case(clip(tensor((5,)), tensor((5,), DataType.INT16))), expectation="refused")
@@ -725,6 +744,6 @@ def test_an_account_of_a_clause_without_words_and_of_one_with_disagreements() ->
     source = TABLES.source(silent.id)
     assert f"               {source.title} ({source.locale}; {source.revision})" in told(finding(silent.id))
     disputed = next(clause for clause in clauses if clause.disagreements)
-    said = [line for line in told(finding(disputed.id)) if line.startswith("               but ")]
-    assert len(said) == len(disputed.disagreements)
-    assert all(item.says in line for item, line in zip(disputed.disagreements, said, strict=True))
+    lines = [line for line in told(finding(disputed.id)) if line.startswith("               but ")]
+    assert len(lines) == len(disputed.disagreements)
+    assert all(item.says in line for item, line in zip(disputed.disagreements, lines, strict=True))

@@ -60,10 +60,10 @@ class Flipped(Reference):
 
 
 def test_a_judge_counts_what_ran_before_it_as_another_tests() -> None:
-    one = bench(Reference())
-    before = one.histories
-    Judge(one)
-    assert one.histories is not before
+    test_bench = bench(Reference())
+    before = test_bench.histories
+    Judge(test_bench)
+    assert test_bench.histories is not before
 
 
 def test_what_an_implementation_in_this_process_does_wrong_leaves_nothing_out() -> None:
@@ -91,9 +91,9 @@ def test_after_four_losses_or_two_hangs_a_test_tries_nothing_more(outcomes: list
 
 
 def test_a_loss_that_no_test_explains_is_counted_under_its_clause() -> None:
-    one = bench(Reference())
-    one.unexplained.append((value_case(), Mishap("crash", "gone", "the process ended")))
-    judge = Judge(one, raising=False)
+    test_bench = bench(Reference())
+    test_bench.unexplained.append((value_case(), Mishap("crash", "gone", "the process ended")))
+    judge = Judge(test_bench, raising=False)
     judge.all([])
     assert [(row[0], tally.failures) for row, tally in judge.ledger.tallies.items()] == [("execution.independent", 1)]
 
@@ -149,7 +149,7 @@ def test_a_loss_beside_another_finding_is_tried_once_more(monkeypatch: pytest.Mo
     class Isolated(Bench):
         isolated = True  # a property there
 
-    one = Isolated("planted", Reference(), {}, TABLES)
+    isolated_bench = Isolated("planted", Reference(), {}, TABLES)
     asked = value_case()
     wrong = Finding("clip.formula", "fail", asked, "wrong")
     answers = [Judgement((wrong, Finding("clip.formula", "crash", asked, "gone"))), Judgement(())]
@@ -159,8 +159,8 @@ def test_a_loss_beside_another_finding_is_tried_once_more(monkeypatch: pytest.Mo
         return answers.pop(0)
 
     monkeypatch.setattr(losses, "judge_case", answered)
-    found = judge_surviving(one, asked).findings
-    assert [finding.clause for finding in found] == ["clip.formula", "execution.independent"]
+    findings = judge_surviving(isolated_bench, asked).findings
+    assert [finding.clause for finding in findings] == ["clip.formula", "execution.independent"]
     assert answers == []
 
 
@@ -219,8 +219,8 @@ def test_what_is_expected_of_two_inputs_repeats_where_both_do(
         of_two("ADD", TensorDesc(F32, sizes, strides), TensorDesc(F32, sizes)),
         of_two("ADD", TensorDesc(F32, sizes), TensorDesc(F32, sizes, strides)),
     ):
-        given = {"ATensor": np.arange(first) + 0.5, "BTensor": 10 * np.arange(second)}
-        asked = Case(operator, Streams.of(given, operator), "add.formula")
+        named_inputs = {"ATensor": np.arange(first) + 0.5, "BTensor": 10 * np.arange(second)}
+        asked = Case(operator, Streams.of(named_inputs, operator), "add.formula")
         oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(asked).inputs
         assert expected_outputs(oracle, asked, inputs).tobytes() == oracle.expected(inputs).tobytes()
 
@@ -232,8 +232,8 @@ def test_an_element_at_two_silent_points_is_told_under_the_one_that_its_case_is_
     operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})
     inputs = {"ATensor": np.array([np.nan], f32), "BTensor": np.array([1e-40], f32)}
     asked = Case(operator, Streams.of(inputs, operator), clause)
-    found = _by_silent_point(bench(Reference()), asked, inputs, np.array([0]))
-    assert [(one.clause, part.tolist()) for one, part in found] == [(clause, [0])]
+    pairs = _by_silent_point(bench(Reference()), asked, inputs, np.array([0]))
+    assert [(test_case.clause, part.tolist()) for test_case, part in pairs] == [(clause, [0])]
 
 
 class FailsOnZeros(Reference):
@@ -252,8 +252,8 @@ def test_what_stops_on_zeros_is_shown_with_the_expectation_of_its_case(expectati
     operator = OperatorDesc("ELEMENT_WISE_DIVIDE", tensors, {})
     streams = Streams.of({"ATensor": [6, 7, 8], "BTensor": [2, 0, 4]}, operator)
     asked = Case(operator, streams, "divide.formula", expectation=expectation)
-    found = judge_case(bench(FailsOnZeros()), asked).findings
-    assert [(one.clause, one.case.expectation) for one in found] == [("divide.zero", expectation)]
+    findings = judge_case(bench(FailsOnZeros()), asked).findings
+    assert [(finding.clause, finding.case.expectation) for finding in findings] == [("divide.zero", expectation)]
 
 
 # ---------------------------------------------------------------------------------------------- refusals
@@ -336,15 +336,15 @@ def test_a_float_beside_integers_is_told_in_full_from_a_hundred_million_on() -> 
 
 
 @pytest.mark.parametrize(
-    "placement, said",
+    "placement, text",
     [
         (Placement(one_region=True), "inputs with equal descriptions share one region"),
         (Placement(overlapping=True), "each input begins 16 bytes behind the one before, in its region"),
         (Placement(), None),
     ],
 )
-def test_evidence_says_where_inputs_share_memory(placement: Placement, said: str | None) -> None:
+def test_evidence_says_where_inputs_share_memory(placement: Placement, text: str | None) -> None:
     operator = of_two("ADD", TensorDesc(F32, (2,)))
     streams = Streams.of({"ATensor": [1, 2], "BTensor": [3, 4]}, operator)
     asked = Case(operator, streams, "add.accuracy", placement=placement)
-    assert evidence(Finding("add.accuracy", "fail", asked, "wrong")).get("placement") == said
+    assert evidence(Finding("add.accuracy", "fail", asked, "wrong")).get("placement") == text

@@ -207,7 +207,7 @@ def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:
     finding = smallest(planted, judge_case(planted, judged).findings[0])
     assert (finding.clause, finding.case.operator.input.sizes) == ("clip.formula", (1,))
     assert finding.case.values.first.array(1)[0] == 3
-    said = account(planted.tables, finding, "again")
+    message = account(planted.tables, finding, "again")
     for words in (
         "input 3 gives 2",
         "3 (0x03) at index [0]",
@@ -217,7 +217,7 @@ def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:
         "clip.formula (required)",
         "replay       again",
     ):
-        assert words in said
+        assert words in message
 
 
 def test_a_fault_of_position_keeps_as_many_elements_as_it_needs() -> None:
@@ -311,7 +311,7 @@ def test_a_case_of_strangers_is_read_or_refused(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    "value, said",
+    "value, expected_text",
     [
         (f32(0.1), "0.1"),
         (f32(8388609), "8388609.0"),
@@ -324,8 +324,8 @@ def test_a_case_of_strangers_is_read_or_refused(data: st.DataObject) -> None:
         (np.uint64(2**64 - 1), str(2**64 - 1)),
     ],
 )
-def test_numbers_are_written_as_people_write_them(value: Any, said: str) -> None:
-    assert text(value) == said
+def test_numbers_are_written_as_people_write_them(value: Any, expected_text: str) -> None:
+    assert text(value) == expected_text
 
 
 def test_bits_are_shown_in_full_width() -> None:

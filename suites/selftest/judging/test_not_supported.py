@@ -218,7 +218,7 @@ def test_an_owed_row_with_a_case_that_could_not_run_is_not_supported(
     cases: int, unsupported: int, outcome: str
 ) -> None:
     items = [ItemRecord("test", Outcome.PASS, 0.1, (tally("a.required", cases, unsupported),))]
-    results = results_of(*items, owed=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
+    results = results_of(*items, obligations=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
     assert (row_of(results, "a.required")["outcome"], row_of(results, "a.required")["cases"]) == (outcome, cases)
     assert results["verdict"] == ("CONFORMANT" if outcome == "pass" else "INCOMPLETE")
 
@@ -228,7 +228,7 @@ def test_a_test_that_could_not_run_takes_nothing_from_a_row_that_another_ran() -
         ItemRecord("one", Outcome.PASS, 0.1, (tally("a.required", 4, 0),)),
         ItemRecord("other", Outcome.NOT_SUPPORTED, 0.1, (tally("a.required", 0, 0),)),
     ]
-    results = results_of(*items, owed=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
+    results = results_of(*items, obligations=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
     assert row_of(results, "a.required")["outcome"] == "pass"
     assert results["verdict"] == "CONFORMANT"
 
@@ -237,17 +237,17 @@ def test_what_is_not_owed_is_characterised_or_absent() -> None:
     seen = replace(tally("a.silent", 2, 1), outcome=Outcome.CHARACTERISED)
     never = tally("a.implied", 0, 3)  # not owed below
     items = [ItemRecord("test", Outcome.PASS, 0.1, (seen, never, tally("a.required", 1, 0)))]
-    results = results_of(*items, owed=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
+    results = results_of(*items, obligations=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
     outcomes = {row["id"]: row["outcome"] for row in results["clauses"]}
     assert outcomes == {"a.silent": "characterised", "a.required": "pass"}
     assert results["verdict"] == "CONFORMANT"
 
 
 def test_replaying_says_so() -> None:
-    said = replay(bench(NoStrides()), case(STRIDED), "again")
-    assert not said.failed
-    assert not said.supported
-    assert said.text == "ELEMENT_WISE_CLIP on INT8: not supported by the backend: no strides here"
+    replay_result = replay(bench(NoStrides()), case(STRIDED), "again")
+    assert not replay_result.failed
+    assert not replay_result.supported
+    assert replay_result.text == "ELEMENT_WISE_CLIP on INT8: not supported by the backend: no strides here"
     assert replay(bench(NoStrides()), case(clip()), "again").supported
 
 
@@ -300,18 +300,18 @@ def test_replaying_exits_as_incomplete(dmlcts: Callable[..., Ran], tmp_path: Pat
     half = TensorDesc(DataType.FLOAT16, (1,))
     attributes = {"RoundingMode": "TOWARD_INFINITY"}
     operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": half, "OutputTensor": half}, attributes)
-    one = replace(case(operator), clause="round.toward-infinity")
+    test_case = replace(case(operator), clause="round.toward-infinity")
     document = {
         "format": "dmlcts/failure/1",
         "title": "t",
-        "clause": one.clause,
+        "clause": test_case.clause,
         "operator": operator.name,
         "data_type": "FLOAT16",
         "outcome": "fail",
         "test": "t",
         "suite_version": "0",
         "text": "t",
-        "case": one.to_json(),
+        "case": test_case.to_json(),
     }
     (tmp_path / "failure.yaml").write_text(dump_yaml(document), "utf-8")
     ran = dmlcts("replay", "failure.yaml", "--backend", "mine.py:Backend")

@@ -30,9 +30,9 @@ from dmlcts.suites.selftest.judging.scripted import (
 from dmlcts.suites.selftest.mutants.reference import Array
 
 
-def wrongly(expectation: str, one: Case, wrong: dict[Any, Any], **changes: Any) -> Finding:
-    judgement = judged(Device(wrong, **changes), replace(one, expectation=expectation))
-    assert judgement.clauses == (one.clause, *([one.layout_clause] if one.layout_clause else []))
+def wrongly(expectation: str, test_case: Case, wrong: dict[Any, Any], **changes: Any) -> Finding:
+    judgement = judged(Device(wrong, **changes), replace(test_case, expectation=expectation))
+    assert judgement.clauses == (test_case.clause, *([test_case.layout_clause] if test_case.layout_clause else []))
     return only(judgement)
 
 
@@ -59,9 +59,9 @@ def test_order_is_looked_at() -> None:
     assert finding.title == "input 0 gives 0, the larger input 1 gives -1"
     assert finding.suspects == ((1,),)
     assert wrongly("monotone", case(clip(tensor((2,))), (1, 0)), {1: -1}).wrong == 1
-    one = case(clip(FLOAT), (np.nan, 2, 1, 0, -1), expectation="monotone")
-    assert judged(Device(), one).findings == ()
-    assert only(judged(Device({1: np.nan}), one)).title == "input 0.0 gives 0.0, the larger input 1.0 gives NaN"
+    test_case = case(clip(FLOAT), (np.nan, 2, 1, 0, -1), expectation="monotone")
+    assert judged(Device(), test_case).findings == ()
+    assert only(judged(Device({1: np.nan}), test_case)).title == "input 0.0 gives 0.0, the larger input 1.0 gives NaN"
     nothing = case(clip(FLOAT), [np.nan], expectation="monotone")
     assert judged(Device(), nothing).findings == ()
 
@@ -69,13 +69,13 @@ def test_order_is_looked_at() -> None:
 def test_subnormals_stand_outside_the_order() -> None:
     smallest = np.finfo(np.float32).smallest_normal
     below = np.nextafter(smallest, f32(0))
-    one = case(clip(FLOAT), (below, -below, 1, 0, -1), expectation="monotone")
-    assert judged(Device({below: 2, -below: -2}), one).findings == ()
-    for given, title in (
+    test_case = case(clip(FLOAT), (below, -below, 1, 0, -1), expectation="monotone")
+    assert judged(Device({below: 2, -below: -2}), test_case).findings == ()
+    for outputs, title in (
         ((smallest, 1, 0, -1, -2), "input 1.1754944e-38 gives 2.0, the larger input 1.0 gives 1.0"),
         ((-smallest, 1, 0, -1, -2), "input -1.1754944e-38 gives 2.0, the larger input 0.0 gives 0.0"),
     ):
-        assert wrongly("monotone", case(clip(FLOAT), given), {given[0]: 2}).title == title
+        assert wrongly("monotone", case(clip(FLOAT), outputs), {outputs[0]: 2}).title == title
     half = clip(tensor((5,), DataType.FLOAT16))  # whose subnormals are preserved
     assert wrongly("monotone", case(half, (2.0**-20, 1, 0, -1, -2)), {2.0**-20: 2}).wrong == 1
 
@@ -83,9 +83,9 @@ def test_subnormals_stand_outside_the_order() -> None:
 class OfNan(Device):
     """Gives something else of a NaN at the second dispatch: applied again, or in the packed tensor."""
 
-    def __init__(self, given: float) -> None:
+    def __init__(self, value: float) -> None:
         super().__init__()
-        self.given = f32(given)
+        self.given = f32(value)
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         y = super().compute(operator, x)
@@ -95,10 +95,10 @@ class OfNan(Device):
 def test_what_is_free_need_not_be_the_same_again() -> None:
     layout = clip(tensor((1, 5), DataType.FLOAT32, strides=(9, 2)))
     for expectation, operator in (("idempotent", clip(FLOAT)), ("plain layout", layout)):
-        one = case(operator, (np.nan, 2, 1, 0, -1), expectation=expectation)
+        test_case = case(operator, (np.nan, 2, 1, 0, -1), expectation=expectation)
         for free in (-2, 3, np.nan):
-            assert judged(OfNan(free), one).findings == (), free
-        assert only(judged(OfNan(1), one)).wrong == 1
+            assert judged(OfNan(free), test_case).findings == (), free
+        assert only(judged(OfNan(1), test_case)).wrong == 1
 
 
 def test_open_bounds_are_no_free_choice() -> None:
@@ -107,13 +107,13 @@ def test_open_bounds_are_no_free_choice() -> None:
             y = super().compute(operator, x)
             return y if operator.input.strides is None else np.maximum(y, np.int8(2))
 
-    one = case(clip(tensor((1, 5), strides=(9, 2)), Min=f32(np.nan)), expectation="plain layout")
-    assert only(judged(OtherBoundOnStrides(), one)).wrong == 3
+    test_case = case(clip(tensor((1, 5), strides=(9, 2)), Min=f32(np.nan)), expectation="plain layout")
+    assert only(judged(OtherBoundOnStrides(), test_case)).wrong == 3
 
 
 def test_oddness_is_looked_at() -> None:
-    one = case(rounding(FLOAT), (2.5, 1, 0, 7, np.inf), clause="round.odd")
-    finding = wrongly("odd", one, {2.5: 3})
+    test_case = case(rounding(FLOAT), (2.5, 1, 0, 7, np.inf), clause="round.odd")
+    finding = wrongly("odd", test_case, {2.5: 3})
     assert finding.title == "input 2.5 gives 3.0, input -2.5 gives -2.0"
     assert finding.wrong == 1
 
@@ -122,11 +122,11 @@ def test_the_range_is_looked_at() -> None:
     wild = clip(ScaleBias=ScaleBias(-1, 0))
     values = (-2, -1, 0, 1, 2)
     assert judged(Device(), case(wild, values, expectation="contained")).findings == ()
-    for given in (4, -3, 127, -128):
-        finding = wrongly("contained", case(wild, values), {1: given})
-        assert finding.title == f"input 1 gives {given}, outside -2 to 3"
-    for given in (3, -2):
-        assert judged(Device({1: given}), case(wild, values, expectation="contained")).findings == ()
+    for output in (4, -3, 127, -128):
+        finding = wrongly("contained", case(wild, values), {1: output})
+        assert finding.title == f"input 1 gives {output}, outside -2 to 3"
+    for output in (3, -2):
+        assert judged(Device({1: output}), case(wild, values, expectation="contained")).findings == ()
     finding = wrongly("contained", case(clip(FLOAT, Min=f32(-1.5), Max=f32(2.5))), {0: 2.75, 3: np.nan})
     assert finding.title == "input 0.0 gives 2.75, outside -1.5 to 2.5"
     assert finding.wrong == 1
@@ -139,12 +139,12 @@ def test_the_range_is_looked_at() -> None:
 def test_the_range_is_as_wide_as_any_acceptable_bound() -> None:
     half = tensor((5,), DataType.FLOAT16)
     for attributes, wrong in (({"Min": f32(0.1)}, {}), ({"Max": f32(70000)}, {}), ({"Max": f32(70000)}, {3: 65504})):
-        one = case(clip(half, **attributes), (-np.inf, np.inf, 0, 3, 100), expectation="contained")
-        assert judged(Device(wrong), one).findings == ()
-    one = case(threshold(half, Min=f32(0.1)), (-np.inf, np.inf, 0, 3, 100), expectation="contained")
+        test_case = case(clip(half, **attributes), (-np.inf, np.inf, 0, 3, 100), expectation="contained")
+        assert judged(Device(wrong), test_case).findings == ()
+    test_case = case(threshold(half, Min=f32(0.1)), (-np.inf, np.inf, 0, 3, 100), expectation="contained")
     below, above = np.float16(0.1), np.nextafter(np.float16(0.1), np.float16(1))
-    for given in (below, above):
-        assert judged(Device({0: given}), one).findings == ()
+    for output in (below, above):
+        assert judged(Device({0: output}), test_case).findings == ()
     rounds = case(rounding(half), (-np.inf, 0, 1, 2, np.inf), expectation="contained")
     assert judged(Device(), rounds).findings == ()
 
@@ -154,11 +154,11 @@ def test_clip_and_threshold_are_compared() -> None:
         def clip(self, x: Array, low: Any, high: Any) -> Array:
             return np.where(x == 3, 2, super().clip(x, low, high)).astype(x.dtype)
 
-    one = case(
+    test_case = case(
         clip(Max=f32(127), ScaleBias=ScaleBias(1, 1)), (-100, -3, 2, 5, 100), expectation="threshold equivalence"
     )
     device = ClipsWrongly()
-    finding = only(judged(device, one))
+    finding = only(judged(device, test_case))
     assert finding.title == "CLIP gives 2, THRESHOLD 3"
     assert device.created[1] == threshold(ScaleBias=ScaleBias(1, 1))
 
@@ -169,14 +169,14 @@ def test_a_layout_is_compared_with_the_packed_one() -> None:
             y = super().compute(operator, x)
             return y if operator.input.strides is None else np.where(x == 3, 2, y).astype(y.dtype)
 
-    one = case(clip(tensor((1, 5), strides=(9, 2))), expectation="plain layout")
+    test_case = case(clip(tensor((1, 5), strides=(9, 2))), expectation="plain layout")
     device = WrongOnStrides()
-    judgement = judged(device, one)
+    judgement = judged(device, test_case)
     assert only(judgement).clause == "tensor.position"
     assert only(judgement).title == "input 3 gives 2 here and 3 in a packed tensor"
     assert device.created[1].input == tensor((5,))
     assert len(judgement.executions) == 2
-    assert only(judged(WrongOnStrides(), replace(one, layout_clause=None))).clause == "clip.formula"
+    assert only(judged(WrongOnStrides(), replace(test_case, layout_clause=None))).clause == "clip.formula"
 
 
 @pytest.mark.parametrize(
@@ -193,16 +193,16 @@ def test_the_plain_tensor_has_the_lowest_rank_there_is(data_type: DataType, leve
     strided = case(
         clip(tensor((2, 3), data_type, strides=(9, 2))), expectation="idempotent", placement=Placement(in_place=True)
     )
-    found = plain(bench(Device(level=level)), strided, Values.of([1], data_type), 7)
-    assert found.operator == clip(tensor(sizes, data_type))
-    assert (found.layout_clause, found.expectation, found.placement) == (None, "idempotent", Placement())
+    plain_case = plain(bench(Device(level=level)), strided, Values.of([1], data_type), 7)
+    assert plain_case.operator == clip(tensor(sizes, data_type))
+    assert (plain_case.layout_clause, plain_case.expectation, plain_case.placement) == (None, "idempotent", Placement())
 
 
 def test_one_value_is_taken_from_the_limits() -> None:
-    one = case(clip(Min=f32(np.nan)), (-128, 127, 0, 3, 1), expectation="one value")
-    finding = only(judged(Device({3: 2}), one))
+    test_case = case(clip(Min=f32(np.nan)), (-128, 127, 0, 3, 1), expectation="one value")
+    finding = only(judged(Device({3: 2}), test_case))
     assert finding.title == "input 3 gives 2, though the limits of the type show Min = 0"
-    execution = judged(Device(), one).executions[0]
+    execution = judged(Device(), test_case).executions[0]
     for attributes, casts in (
         ({"Min": f32(np.nan)}, {"Min": 0}),
         ({"Max": f32(1e9)}, {"Max": 127}),
@@ -210,12 +210,12 @@ def test_one_value_is_taken_from_the_limits() -> None:
         ({"Min": f32(-1e9), "Max": f32(1e9)}, {"Min": -128, "Max": 127}),
         ({}, {}),
     ):
-        one = case(clip(**attributes), (3, -128, 127, 0, 1), expectation="one value")
-        execution = judged(Device(), one).executions[0]
+        test_case = case(clip(**attributes), (3, -128, 127, 0, 1), expectation="one value")
+        execution = judged(Device(), test_case).executions[0]
         for strict in (False, True):
-            oracle, taken = adopted_oracle(bench(Device(), strict=strict), one, execution)
+            oracle, taken = adopted_oracle(bench(Device(), strict=strict), test_case, execution)
             assert taken == casts
-            assert oracle.latitudes == oracle.law.latitudes(one.data_type, strict=strict)
+            assert oracle.latitudes == oracle.law.latitudes(test_case.data_type, strict=strict)
 
 
 def test_two_runs_may_differ_where_latitude_is() -> None:

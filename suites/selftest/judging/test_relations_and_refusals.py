@@ -42,12 +42,12 @@ def remainders(device: Reference) -> Judgement:
     kind = TensorDesc(DataType.INT32, (4,))
     operator = OperatorDesc("ELEMENT_WISE_DIVIDE", {"ATensor": kind, "BTensor": kind, "OutputTensor": kind}, {})
     values = Streams.of({"ATensor": [7, 9, 8, 5], "BTensor": [2, 2, 3, 4]}, operator)
-    one = Case(operator, values, "divide.remainder", expectation="stated relation")
-    return judge_case(Bench("x", device, {}, TABLES), one)
+    test_case = Case(operator, values, "divide.remainder", expectation="stated relation")
+    return judge_case(Bench("x", device, {}, TABLES), test_case)
 
 
 @pytest.mark.parametrize(
-    "wrong, told",
+    "wrong, expected",
     [
         ({"MODULUS_TRUNCATE": 2}, ("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula", 2)),
         ({"MODULUS_TRUNCATE": 2, "DIVIDE": 3}, ("ELEMENT_WISE_MODULUS_TRUNCATE", "modulus-truncate.formula", 2)),
@@ -55,13 +55,13 @@ def remainders(device: Reference) -> Judgement:
     ],
 )
 def test_the_operator_that_gave_what_it_may_not_is_told_for_its_own_elements(
-    wrong: dict[str, int], told: tuple[str, str, int]
+    wrong: dict[str, int], expected: tuple[str, str, int]
 ) -> None:
     device = Right()
     device.wrong = wrong
     judgement = remainders(device)
     finding = only(judgement)
-    assert (finding.case.operator.name, finding.clause, finding.wrong) == told
+    assert (finding.case.operator.name, finding.clause, finding.wrong) == expected
     assert judgement.clauses == ("divide.remainder",)
     assert "; MODULUS_TRUNCATE gives " in finding.title
 
@@ -95,16 +95,16 @@ def strided(name: str) -> OperatorDesc:
 @pytest.mark.parametrize("name", ["InputTensor", "OutputTensor"])
 def test_strides_of_one_tensor_that_are_refused_break_their_clause_in_a_test_of_state(name: str) -> None:
     def refuse(operator: OperatorDesc) -> str:
-        return "no strides" if any(one.strides is not None for one in operator.tensors.values()) else ""
+        return "no strides" if any(tensor_desc.strides is not None for tensor_desc in operator.tensors.values()) else ""
 
-    one = case(strided(name), layout_clause="execution.repeatable")
-    assert only(judged(Device(refuse=refuse), one)).clause == "tensor.strides.output"
+    test_case = case(strided(name), layout_clause="execution.repeatable")
+    assert only(judged(Device(refuse=refuse), test_case)).clause == "tensor.strides.output"
 
 
 def test_a_packed_tensor_that_is_refused_breaks_no_clause_on_strides_in_a_test_of_state() -> None:
-    one = case(clip(tensor((1, 5))), layout_clause="execution.repeatable")
+    test_case = case(clip(tensor((1, 5))), layout_clause="execution.repeatable")
     refusing = Device(refuse=lambda operator: "no two dimensions" if operator.input.rank == 2 else "")
-    assert only(judged(refusing, one)).clause == "clip.support.level-3-0"
+    assert only(judged(refusing, test_case)).clause == "clip.support.level-3-0"
 
 
 @pytest.mark.parametrize(

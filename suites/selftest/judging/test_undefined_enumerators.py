@@ -50,8 +50,11 @@ def test_it_is_itself_and_nothing_else(number: int) -> None:
 @pytest.mark.parametrize("number", NUMBERS)
 def test_it_may_be_refused_but_need_not_be(number: int) -> None:
     tables = load_tables()
-    (found,) = violations(rounding(np.uint32(number)), LEVEL, tables)
-    assert (found.clause, found.text) == ("round.enumerator.undefined", f"RoundingMode is {number}, which has no name")
+    (violation,) = violations(rounding(np.uint32(number)), LEVEL, tables)
+    assert (violation.clause, violation.text) == (
+        "round.enumerator.undefined",
+        f"RoundingMode is {number}, which has no name",
+    )
     assert unconditional_violations(rounding(np.uint32(number)), tables) == ()
     assert violations(rounding("TOWARD_INFINITY"), LEVEL, tables) == ()
 
@@ -73,12 +76,12 @@ def test_directml_is_given_the_number_as_it_is(number: int) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_it_travels_between_processes_and_in_failure_files(number: int) -> None:
-    one = rounding_case(np.uint32(number))
-    assert read_operator(json.loads(json.dumps(write_operator(one.operator)))) == one.operator
-    written = json.loads(json.dumps(one.to_json()))
+    case = rounding_case(np.uint32(number))
+    assert read_operator(json.loads(json.dumps(write_operator(case.operator)))) == case.operator
+    written = json.loads(json.dumps(case.to_json()))
     assert written["attributes"] == {"RoundingMode": {"enumerator": number}}
     again = Case.from_json(written)
-    assert again == one
+    assert again == case
     assert isinstance(again.operator.attributes["RoundingMode"], np.uint32)
 
 

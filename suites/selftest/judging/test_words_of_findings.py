@@ -27,7 +27,7 @@ def halves(*numbers: float) -> Array:
 
 
 @pytest.mark.parametrize(
-    "acceptance, said",
+    "acceptance, expected_text",
     [
         (Acceptance(DataType.FLOAT16, (halves(1, 5),), np.array([True, False]), strict=True), "any value"),
         (Acceptance(DataType.FLOAT16, (halves(1, 5),), np.array([False, True]), strict=True), "1.0 (0x3c00)"),
@@ -65,8 +65,8 @@ def halves(*numbers: float) -> Array:
         ),
     ],
 )
-def test_what_is_acceptable_is_said_with_its_bits(acceptance: Acceptance, said: str) -> None:
-    assert acceptable_text(acceptance, DataType.FLOAT16) == said
+def test_what_is_acceptable_is_said_with_its_bits(acceptance: Acceptance, expected_text: str) -> None:
+    assert acceptable_text(acceptance, DataType.FLOAT16) == expected_text
 
 
 def test_of_several_elements_the_one_that_is_asked_for_is_told() -> None:
@@ -104,13 +104,13 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("said", LINES)
-def test_an_operator_is_said_on_one_line(said: str) -> None:
-    operator = LINES[said]
-    assert operator_text(operator) == said
-    assert operator_text(operator, operator) == said
+@pytest.mark.parametrize("line", LINES)
+def test_an_operator_is_said_on_one_line(line: str) -> None:
+    operator = LINES[line]
+    assert operator_text(operator) == line
+    assert operator_text(operator, operator) == line
     other = clip(TensorDesc(DataType.INT8, (9,)))
-    assert operator_text(operator, other) == f"{said}, on INT8 [5]"
+    assert operator_text(operator, other) == f"{line}, on INT8 [5]"
     assert operator_text(clip(TensorDesc(DataType.INT8, (5,), (2,))), other).endswith("on INT8 [5], strides [2]")
 
 
@@ -142,8 +142,8 @@ def test_a_tensor_of_one_element_is_filled_with_one() -> None:
 
 
 def test_a_finding_says_nothing_of_itself_unless_told() -> None:
-    found = Finding("clip.formula", "fail", Case(clip(), Values.of([0], DataType.INT8), "clip.formula"), "title")
-    assert (found.wrong, found.index, found.repeat, found.settled) == (0, -1, 0, False)
+    finding = Finding("clip.formula", "fail", Case(clip(), Values.of([0], DataType.INT8), "clip.formula"), "title")
+    assert (finding.wrong, finding.index, finding.repeat, finding.settled) == (0, -1, 0, False)
 
 
 @pytest.mark.parametrize("beyond, kept", [(0, True), (1, False)])
@@ -155,4 +155,4 @@ def test_of_many_judgements_those_of_64_kibibytes_keep_their_dispatches(beyond: 
     tail = (1 << 16) - placed(0).placement.regions(clip())[1] + 16 * beyond
     assert placed(tail).placement.regions(clip())[1] == (1 << 16) + 16 * beyond
     judge = Judge(Bench("x", Reference(), {}, TABLES))
-    assert [bool(one.executions) for one in judge.all([placed(tail)])] == [kept]
+    assert [bool(judgement.executions) for judgement in judge.all([placed(tail)])] == [kept]

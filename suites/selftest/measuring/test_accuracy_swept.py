@@ -81,10 +81,10 @@ def test_totals_with_errors_add_up_in_any_order_and_travel(folder: Path) -> None
     output.view(np.uint16)[[0x3C10, 0x4248]] += 3
     parts = []
     for start in range(0, x.size, 1 << 13):
-        found = gauge.begun()
-        gauge.add(found, {"InputTensor": x[start : start + (1 << 13)]}, output[start : start + (1 << 13)])
+        measurement = gauge.begun()
+        gauge.add(measurement, {"InputTensor": x[start : start + (1 << 13)]}, output[start : start + (1 << 13)])
         part = Totals(blocks=1)
-        part.measured(found)
+        part.measured(measurement)
         parts.append(part)
 
     def told(order: list[int]) -> Any:

@@ -43,7 +43,7 @@ def tables() -> Tables:
 @functools.cache
 def rows(units: int) -> tuple[dict[str, Any], ...]:
     """The rows of ADD whose sum of 1.5 and pi is so many units too much, on two types."""
-    found = Measurements(tables(), strict=False)
+    measurements = Measurements(tables(), strict=False)
     for kind in (DataType.FLOAT32, DataType.FLOAT16):
         names = ("ATensor", "BTensor", "OutputTensor")
         operator = OperatorDesc(ADD, {name: TensorDesc(kind, (1,)) for name in names}, {})
@@ -51,8 +51,8 @@ def rows(units: int) -> tuple[dict[str, Any], ...]:
         b = np.array([np.pi, 1, 3.5, 7, -101], kind.numpy)
         output = a + b
         output.view(kind.bits_dtype)[0] += units
-        found.note(operator, {"ATensor": a, "BTensor": b}, output)
-    return tuple(accuracy.rows([ItemRecord("a test", "pass", 1.0, accuracy=found.records())], tables()))
+        measurements.note(operator, {"ATensor": a, "BTensor": b}, output)
+    return tuple(accuracy.rows([ItemRecord("a test", "pass", 1.0, accuracy=measurements.records())], tables()))
 
 
 def results(units: int) -> Results:
@@ -105,9 +105,9 @@ def test_one_run_is_told_in_full() -> None:
     assert first.split()[2].startswith(("2.", "3."))
     assert "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb) gives" in printed
     assert "80.0 %" in printed, "four of five are exact"
-    told = views.markdown([("mine", results(3))])
-    assert "`ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)`" in told
-    assert told.count("| `ADD` |") == 2
+    text = views.markdown([("mine", results(3))])
+    assert "`ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)`" in text
+    assert text.count("| `ADD` |") == 2
 
 
 @pytest.mark.parametrize(
@@ -121,21 +121,21 @@ def test_one_run_is_told_in_full() -> None:
     ],
 )
 def test_acceptable_results_without_a_correct_digit_are_remarked(x: float, got: float, below: float | None) -> None:
-    found = Measurements(tables(), strict=False)
+    measurements = Measurements(tables(), strict=False)
     tensors = {name: TensorDesc(DataType.FLOAT32, (1,)) for name in ("InputTensor", "OutputTensor")}
-    given, output = np.array([x, 1.0], np.float32), np.array([got, np.tanh(1.0)], np.float32)
-    found.note(OperatorDesc("ELEMENT_WISE_TANH", tensors, {"ScaleBias": None}), {"InputTensor": given}, output)
-    records = [ItemRecord.from_json(ItemRecord("a test", "pass", 1.0, accuracy=found.records()).to_json())]
-    told = conformant() | {"accuracy": json.loads(json.dumps(accuracy.rows(records, tables())))}
-    validate_results(told)
-    remarks = list(views.remarks(told))
+    values, output = np.array([x, 1.0], np.float32), np.array([got, np.tanh(1.0)], np.float32)
+    measurements.note(OperatorDesc("ELEMENT_WISE_TANH", tensors, {"ScaleBias": None}), {"InputTensor": values}, output)
+    records = [ItemRecord.from_json(ItemRecord("a test", "pass", 1.0, accuracy=measurements.records()).to_json())]
+    document = conformant() | {"accuracy": json.loads(json.dumps(accuracy.rows(records, tables())))}
+    validate_results(document)
+    remarks = list(views.remarks(document))
     assert len(remarks) == (below is not None)
     if below is not None:
-        said = f"yet no correct digit below {below:.2g}: "
+        text = f"yet no correct digit below {below:.2g}: "
         assert "TANH on FLOAT32: within the bound (WebNN's tests" in remarks[0]
-        assert said in remarks[0]
-        assert said in views.markdown([("x", told)])
-        assert said in page(told, tables())
+        assert text in remarks[0]
+        assert text in views.markdown([("x", document)])
+        assert text in page(document, tables())
 
 
 def test_the_largest_error_where_a_bound_is_judged_stands_beside_a_larger_one() -> None:
@@ -166,8 +166,8 @@ def test_a_strangers_words_are_nothing_but_text() -> None:
     written["accuracy"][1]["types"] = HARM[6][:500]
     printed = shown(views.print_accuracy, [(HARM[8], written)])
     assert "\x1b" not in printed
-    told = views.markdown([(HARM[6], written), (HARM[0], written)])
-    rows = [line for line in told.splitlines() if line.startswith("|")][2:]
+    text = views.markdown([(HARM[6], written), (HARM[0], written)])
+    rows = [line for line in text.splitlines() if line.startswith("|")][2:]
     cells = [part.strip() for line in rows for part in re.split(r"(?<!\\)\|", line)[1:-1]]
     assert cells
     assert all(not part or (part.startswith("`") and part.endswith("`")) for part in cells)
@@ -191,20 +191,23 @@ def test_a_comparison_holds_the_largest_errors(tmp_path: Path) -> None:
 
 
 def test_a_loss_of_accuracy_is_told_and_is_no_regression(tmp_path: Path) -> None:
-    found = differences.difference(results(1), results(6))
-    assert [(one["operator"], one["types"]) for one in found["lost_accuracy"]] == [(ADD, "FLOAT32"), (ADD, "FLOAT16")]
-    assert found["lost_accuracy"][0]["before"] < found["lost_accuracy"][0]["after"]
-    assert found["lost_accuracy"][0]["at"] == "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)"
-    assert not found["regression"]
-    write_json(tmp_path / "difference.json", found)
+    difference = differences.difference(results(1), results(6))
+    assert [(loss["operator"], loss["types"]) for loss in difference["lost_accuracy"]] == [
+        (ADD, "FLOAT32"),
+        (ADD, "FLOAT16"),
+    ]
+    assert difference["lost_accuracy"][0]["before"] < difference["lost_accuracy"][0]["after"]
+    assert difference["lost_accuracy"][0]["at"] == "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)"
+    assert not difference["regression"]
+    write_json(tmp_path / "difference.json", difference)
     load_document(tmp_path / "difference.json", "difference-1", "")
-    assert "lost accuracy (2)" in differences.text(found, tables())
-    assert "2 losses of accuracy" in differences.closing(found)
-    assert "### Lost accuracy" in differences.markdown(found, tables())
+    assert "lost accuracy (2)" in differences.text(difference, tables())
+    assert "2 losses of accuracy" in differences.closing(difference)
+    assert "### Lost accuracy" in differences.markdown(difference, tables())
     for first, second in ((results(6), results(1)), (results(3), results(3)), (conformant(), results(6))):
-        found = differences.difference(first, second)
-        assert found["lost_accuracy"] == []
-        assert "accuracy" not in differences.text(found, tables())
+        difference = differences.difference(first, second)
+        assert difference["lost_accuracy"] == []
+        assert "accuracy" not in differences.text(difference, tables())
 
 
 def test_a_grown_error_within_a_tenth_is_no_loss() -> None:
@@ -260,14 +263,14 @@ class Drawings(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        attributes = dict(attrs)
         self.tags.add(tag)
-        if tag == "svg" and given.get("class") == "plot errors":
-            self.labels.append(given["aria-label"] or "")
+        if tag == "svg" and attributes.get("class") == "plot errors":
+            self.labels.append(attributes["aria-label"] or "")
             self.classes.append([])
             self._inside = True
-        elif self._inside and given.get("class"):
-            self.classes[-1].append(given["class"] or "")
+        elif self._inside and attributes.get("class"):
+            self.classes[-1].append(attributes["class"] or "")
 
     def handle_endtag(self, tag: str) -> None:
         self._inside = self._inside and tag != "svg"
@@ -278,7 +281,7 @@ def test_the_page_draws_errors_with_their_bounds() -> None:
     assert len(drawn.labels) == 2
     assert "at ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)" in drawn.labels[0]
     assert {"stem", "dot", "axis"} <= set(drawn.classes[0])
-    bounded = [one for row in results(3)["accuracy"] for *_, one in row["range"] if one is not None]
+    bounded = [bound for row in results(3)["accuracy"] for *_, bound in row["range"] if bound is not None]
     assert ("bound strict" in drawn.classes[0]) == bool(bounded)
     assert Drawings(page(conformant(), tables())).labels == []
 

@@ -49,14 +49,16 @@ def seen(tmp_path: Path, dmlcts: Callable[..., Any], backend: str, *arguments: s
     ran = dmlcts("probe", "--backend", backend, *arguments, "--json", "seen.json")
     assert ran.code == 0, ran.out + ran.err
     document = json.loads((tmp_path / "seen.json").read_text(encoding="utf-8"))
-    return {(one["clause"], one["data_type"]): one["behaviour"] for one in document["behaviours"]}
+    return {
+        (behaviour["clause"], behaviour["data_type"]): behaviour["behaviour"] for behaviour in document["behaviours"]
+    }
 
 
 def named(name: str, data_type: DataType, a: list[Any], b: list[Any], output: list[Any]) -> str:
     tables = stated_tables()
     (point,) = silent_points(tables.operator(name), without_attributes(tables, name, T=data_type))
-    first, second, came = (np.array(values, data_type.numpy) for values in (a, b, output))
-    return explanation(point, {"a": first, "b": second}, came)
+    first, second, actual = (np.array(values, data_type.numpy) for values in (a, b, output))
+    return explanation(point, {"a": first, "b": second}, actual)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,11 @@ def test_float16_may_be_computed_in_float32() -> None:
         tables.operator("DIFFERENCE_SQUARE"),
         without_attributes(tables, "DIFFERENCE_SQUARE", T=DataType.FLOAT16),
     )
-    (point,) = [one for one in silent_points(table, operator) if one.clause.id == "difference-square.floating"]
+    (point,) = [
+        silent_point
+        for silent_point in silent_points(table, operator)
+        if silent_point.clause.id == "difference-square.floating"
+    ]
     a, b = np.array([3.0, 1.0009765625], np.float16), np.array([1.0, 3e-4], np.float16)
     step = (a - b) * (a - b)
     wide = a.astype(np.float32) - b.astype(np.float32)
@@ -105,12 +111,14 @@ def test_float16_may_be_computed_in_float32() -> None:
 def test_a_function_is_recognised_by_how_near_it_is() -> None:
     tables = load_tables()
     table, operator = tables.operator("SIN"), without_attributes(tables, "SIN", T=DataType.FLOAT32)
-    (point,) = [one for one in silent_points(table, operator) if one.clause.id == "sin.beyond"]
+    (point,) = [
+        silent_point for silent_point in silent_points(table, operator) if silent_point.clause.id == "sin.beyond"
+    ]
     x = np.array([512.0, 700.5], np.float32)
     right = np.sin(x.astype(np.float64)).astype(np.float32)
 
-    def real(given: Any) -> Any:
-        return np.sin(given["x"].astype(np.float64))
+    def real(inputs: Any) -> Any:
+        return np.sin(inputs["x"].astype(np.float64))
 
     near = "gives the function's value within 1 ULP"
     assert explanation(point, {"x": x}, right, real) == near
@@ -133,22 +141,22 @@ def test_every_point_that_behaviours_speak_of_is_named() -> None:
 
 def test_points_have_a_subject_and_functions_a_name(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     clauses = "atan-yx.origin,atan-yx.infinity,sign.*"
-    found = seen(tmp_path, dmlcts, "cpu", "--operator", "ATAN_YX,SIGN", "--clause", clauses)
+    behaviours = seen(tmp_path, dmlcts, "cpu", "--operator", "ATAN_YX,SIGN", "--clause", clauses)
     tables = load_tables()
-    said = {clause: behaviour_text(clause, behaviour, tables) for (clause, _), behaviour in found.items()}
-    assert said["sign.subnormal"] == "a subnormal: counts it as a number"
-    assert said["atan-yx.origin"] == "the origin: gives the function's value within 1 ULP"
+    sentences = {clause: behaviour_text(clause, behaviour, tables) for (clause, _), behaviour in behaviours.items()}
+    assert sentences["sign.subnormal"] == "a subnormal: counts it as a number"
+    assert sentences["atan-yx.origin"] == "the origin: gives the function's value within 1 ULP"
     assert behaviour_text("tensor.output.padding", "padding is kept", tables) == "padding is kept", "no silent point"
     assert behaviour_text("no.such", "wraps", tables) == "wraps", "of a record of other tables"
-    assert not [behaviour for behaviour in found.values() if NAMELESS in behaviour]
+    assert not [behaviour for behaviour in behaviours.values() if NAMELESS in behaviour]
 
 
 @pytest.mark.parametrize(("backend", "word"), [("cpu", "kept"), ("other.py:Flushing", "flushed to zero")])
 def test_what_becomes_of_subnormals_of_functions_is_named(
     tmp_path: Path, dmlcts: Callable[..., Any], backend: str, word: str
 ) -> None:
-    found = seen(tmp_path, dmlcts, backend, "--operator", "EXP,LOG", "--clause", "exp.accuracy,log.accuracy")
-    assert found == {
+    behaviours = seen(tmp_path, dmlcts, backend, "--operator", "EXP,LOG", "--clause", "exp.accuracy,log.accuracy")
+    assert behaviours == {
         ("exp.accuracy", "FLOAT32"): f"subnormal results are {word}",
         ("log.accuracy", "FLOAT32"): f"subnormal inputs are {word}",
     }
@@ -165,14 +173,14 @@ def test_only_types_that_the_device_claims_are_reported(
     tmp_path: Path, dmlcts: Callable[..., Any], backend: str, types: set[str]
 ) -> None:
     clauses = "tensor.*,log.accuracy"
-    found = seen(tmp_path, dmlcts, backend, "--operator", "LOG", "--clause", clauses)
-    assert {data_type for _, data_type in found} == types
+    behaviours = seen(tmp_path, dmlcts, backend, "--operator", "LOG", "--clause", clauses)
+    assert {data_type for _, data_type in behaviours} == types
 
 
 def test_behaviours_of_a_flushing_implementation_have_names(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     clauses = "mean.floating,max.subnormal,min.subnormal,divide.floating,clip-grad.nan,modulus-floor.floating"
     operators = "MEAN,MAX,MIN,DIVIDE,CLIP_GRAD,MODULUS_FLOOR"
-    found = seen(tmp_path, dmlcts, "other.py:Flushing", "--operator", operators, "--clause", clauses)
-    assert len(found) >= 10
-    assert not [behaviour for behaviour in found.values() if NAMELESS in behaviour]
-    assert found["mean.floating", "FLOAT32"] == "rounds the sum, then its half, subnormals flushed"
+    behaviours = seen(tmp_path, dmlcts, "other.py:Flushing", "--operator", operators, "--clause", clauses)
+    assert len(behaviours) >= 10
+    assert not [behaviour for behaviour in behaviours.values() if NAMELESS in behaviour]
+    assert behaviours["mean.floating", "FLOAT32"] == "rounds the sum, then its half, subnormals flushed"

@@ -40,12 +40,12 @@ def floating(dtype: Any, rounding: Any = np.trunc, *, saturating: bool = True) -
     """x * scale + bias in a numpy type, separately, rounded, then saturated or wrapped."""
 
     def computed(x: Array, scale: float, bias: float) -> Array:
-        wholes = [int(one) for one in rounding(x.astype(dtype) * dtype(scale) + dtype(bias))]
+        wholes = [int(number) for number in rounding(x.astype(dtype) * dtype(scale) + dtype(bias))]
         limits = np.iinfo(x.dtype)
         least, most = int(limits.min), int(limits.max)
         if saturating:
-            return np.array([min(max(one, least), most) for one in wholes], x.dtype)
-        return np.array([one % (most - least + 1) for one in wholes], f"u{x.dtype.itemsize}").view(x.dtype)
+            return np.array([min(max(whole, least), most) for whole in wholes], x.dtype)
+        return np.array([whole % (most - least + 1) for whole in wholes], f"u{x.dtype.itemsize}").view(x.dtype)
 
     return computed
 
@@ -54,7 +54,7 @@ def wrapping(x: Array, scale: float, bias: float) -> Array:
     """Whole factors in the type's own arithmetic."""
     bits = x.dtype.itemsize * 8
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    factor, addend = (np.array(int(one) % (1 << bits), unsigned) for one in (scale, bias))
+    factor, addend = (np.array(int(value) % (1 << bits), unsigned) for value in (scale, bias))
     return (x.view(unsigned) * factor + addend).view(x.dtype)
 
 
@@ -63,8 +63,10 @@ def stepwise(x: Array, scale: float, bias: float) -> Array:
     limits = np.iinfo(x.dtype)
     least, most = int(limits.min), int(limits.max)
     shift = 1 << 160  # scales are dyadic
-    products = [abs(one * int(scale * shift)) // shift * (1 if one * scale >= 0 else -1) for one in x.tolist()]
-    return np.array([min(max(min(max(one, least), most) + int(bias), least), most) for one in products], x.dtype)
+    products = [abs(number * int(scale * shift)) // shift * (1 if number * scale >= 0 else -1) for number in x.tolist()]
+    return np.array(
+        [min(max(min(max(product, least), most) + int(bias), least), most) for product in products], x.dtype
+    )
 
 
 def observed(way: Way, data_type: DataType, pairs: Any = None) -> list[Observation]:
@@ -81,7 +83,7 @@ def fractions(way: Way, data_type: DataType) -> str:
     return named(data_type, observed(way, data_type, FRACTIONAL))
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
 def test_fractions_are_named(data_type: DataType) -> None:
     assert fractions(floating(np.float64), data_type) == "in FLOAT64, truncates, saturates"
     assert fractions(floating(np.float32), data_type) == "in FLOAT32, separate, truncates, saturates"
@@ -94,7 +96,7 @@ def test_fractions_are_named(data_type: DataType) -> None:
     assert fractions(floating(np.float64, np.floor, saturating=False), data_type) == "in FLOAT64, floors, wraps"
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
 def test_whole_factors_are_named(data_type: DataType) -> None:
     assert named(data_type, observed(wrapping, data_type, WHOLE)) == "exact, wraps"
     assert named(data_type, observed(wrapping, data_type, NEGATIVE)) == "exact, wraps"
@@ -120,7 +122,7 @@ def test_groups_that_differ_are_told_apart_and_those_that_agree_together() -> No
     )
 
 
-@pytest.mark.parametrize("data_type", NARROW, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", NARROW, ids=lambda kind: kind.name)
 def test_saturating_as_int32_and_then_wrapping_is_named(data_type: DataType) -> None:
     def through_int32(x: Array, scale: float, bias: float) -> Array:
         return floating(np.float32)(x.astype(np.int32), scale, bias).astype(x.dtype)
@@ -140,12 +142,12 @@ def test_no_single_arithmetic_is_said_to_be_several() -> None:
 
 def test_bounds_hide_what_lies_beyond_them() -> None:
     (seen,) = observed(wrapping, DataType.INT8, WHOLE[:1])
-    clamped = Observation(2.0, 0.0, seen.x, tuple(min(max(one, -3), 90) for one in seen.y), -3, 90)
+    clamped = Observation(2.0, 0.0, seen.x, tuple(min(max(number, -3), 90) for number in seen.y), -3, 90)
     assert named(DataType.INT8, [clamped]) == "exact, wraps"
     assert named(DataType.INT8, [Observation(2.0, 0.0, seen.x, clamped.y, -3, 91)]) == "in several ways"
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
 def test_the_inputs_hold_limits_and_what_floats_cannot_hold(data_type: DataType) -> None:
     x = telling_inputs(data_type)
     limits = np.iinfo(data_type.numpy)
@@ -188,27 +190,27 @@ def test_numbers_are_brought_to_the_nearest_of_a_format(form: Format, kind: Any)
     tie = 1 << form.precision
     around = [(tie << more) + step for more in range(4) for step in range(-40, 41)]
     around += [(tie - 1 << 7) + step for step in range(130)] + list(range(20))
-    for value in (*around, *(-one for one in around)):
+    for value in (*around, *(-number for number in around)):
         assert _nearest(form, value) == int(kind(value))
     assert {_nearest(form, value) for value in around} < set(around)
 
 
 @pytest.mark.parametrize("data_type, count", [(DataType.INT8, 4), (DataType.UINT16, 4), (DataType.INT32, 2)])
 def test_narrow_types_may_be_stored_through_wide_ones(data_type: DataType, count: int) -> None:
-    found = _storings(data_type)
-    assert len(found) == count
+    storings = _storings(data_type)
+    assert len(storings) == count
     most = int(np.iinfo(data_type.numpy).max)
-    assert found["saturates"](most + 2) == most
-    assert found["wraps"](most + 2) == int(np.iinfo(data_type.numpy).min) + 1
+    assert storings["saturates"](most + 2) == most
+    assert storings["wraps"](most + 2) == int(np.iinfo(data_type.numpy).min) + 1
     if count == 4:
-        assert found["saturates as UINT32, then wraps"](-200) == 0
+        assert storings["saturates as UINT32, then wraps"](-200) == 0
 
 
 def test_what_makes_no_difference_is_not_told() -> None:
     """Each step in integers is stored in two ways alone, those of narrow types as well."""
     every = {Arithmetic(STEPWISE, rounding, storing) for rounding in ROUNDINGS for storing in ("saturates", "wraps")}
     assert _told(every, DataType.INT8) == STEPWISE
-    some = {one for one in every if one.storing == "wraps"}
+    some = {arithmetic for arithmetic in every if arithmetic.storing == "wraps"}
     assert _told(some, DataType.INT8) == f"{STEPWISE}, wraps"
-    exact = {replace(one, how="exact") for one in every}
+    exact = {replace(arithmetic, how="exact") for arithmetic in every}
     assert _told(exact, DataType.INT8) == "exact, saturates"

@@ -49,10 +49,10 @@ def roots(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def record_of(tables: Tables, *dispatches: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> ItemRecord:
-    found = Measurements(tables, strict=False)
+    measurements = Measurements(tables, strict=False)
     for x, output in dispatches:
-        found.note(sqrt(DataType.FLOAT16), {"InputTensor": x}, output)
-    return ItemRecord("a test", "pass", 1.0, accuracy=found.records())
+        measurements.note(sqrt(DataType.FLOAT16), {"InputTensor": x}, output)
+    return ItemRecord("a test", "pass", 1.0, accuracy=measurements.records())
 
 
 def row_of(tables: Tables, *records: ItemRecord) -> Row:
@@ -73,9 +73,9 @@ def test_what_is_correctly_rounded_is_half_a_unit_off_at_most(tables: Tables) ->
 def test_what_the_references_do_not_follow_is_unsure(tmp_path: Path) -> None:
     """A sine of an exponential: of a function that falls nothing is known between bounds, and exp(1) has such."""
     _, operator = own(tmp_path, "sin(exp(x))")
-    found = Measurements(load_tables(tmp_path), strict=False)
-    found.note(operator, {"InputTensor": np.array([0, 1, 2], np.float32)}, np.zeros(3, np.float32))
-    row = row_of(load_tables(tmp_path), ItemRecord("a test", "pass", 1.0, accuracy=found.records()))
+    measurements = Measurements(load_tables(tmp_path), strict=False)
+    measurements.note(operator, {"InputTensor": np.array([0, 1, 2], np.float32)}, np.zeros(3, np.float32))
+    row = row_of(load_tables(tmp_path), ItemRecord("a test", "pass", 1.0, accuracy=measurements.records()))
     assert row["apart"]["unsure"] == 3
 
 
@@ -94,8 +94,8 @@ def test_a_planted_error_is_measured_exactly_under_its_operand(units: int, opera
     unit = Fraction(2) ** int(np.floor(np.log2(float(root)))) / 1024
     distance = abs(Fraction(float(np.array(wrong, np.uint16).view(np.float16))) - root)
     assert row["ulp"]["error"] == rounded(distance / unit)
-    wide = [one for one in row["range"] if one[3] == rounded(distance / unit, 3)]
-    assert any(one[:2] == list(described(int(buckets_of(x[operand : operand + 1])[0]))) for one in wide)
+    wide = [bucket for bucket in row["range"] if bucket[3] == rounded(distance / unit, 3)]
+    assert any(bucket[:2] == list(described(int(buckets_of(x[operand : operand + 1])[0]))) for bucket in wide)
 
 
 def test_the_order_and_the_number_of_records_change_nothing(tables: Tables) -> None:
@@ -122,11 +122,11 @@ def test_equally_wrong_operands_are_told_apart_by_their_bits(tables: Tables) -> 
 
 
 def test_what_has_no_error_is_counted_by_why(tables: Tables) -> None:
-    found = Measurements(tables, strict=False)
+    measurements = Measurements(tables, strict=False)
     smallest = float(np.finfo(np.float32).smallest_normal)
     x = np.array([-1, np.nan, np.inf, smallest / 2, 4, 9], np.float32)
-    found.note(sqrt(DataType.FLOAT32), {"InputTensor": x}, np.array([0, 0, 0, 0, np.nan, 3], np.float32))
-    (seen,) = found.records()
+    measurements.note(sqrt(DataType.FLOAT32), {"InputTensor": x}, np.array([0, 0, 0, 0, np.nan, 3], np.float32))
+    (seen,) = measurements.records()
     assert seen.apart == {"special": 3, "subnormal": 1, "lost": 1}
     assert seen.elements == 1
     strict = Measurements(tables, strict=True)
@@ -234,10 +234,10 @@ def test_a_run_states_what_was_planted_whatever_the_processes(folder: Path, dmlc
 
 
 def test_a_right_run_shows_half_a_unit_at_most(folder: Path, dmlcts: Callable[..., Any]) -> None:
-    found = run(dmlcts, folder, "dmlcts.suites.selftest.signatures.five_operators:Right").results["accuracy"]
-    assert [row["data_type"] for row in found] == ["FLOAT16", "FLOAT32"]
-    assert all(0.49 < row["ulp"]["error"] <= 0.5 for row in found)
-    assert all(len(json.dumps(row)) < 2000 for row in found)
+    accuracy_rows = run(dmlcts, folder, "dmlcts.suites.selftest.signatures.five_operators:Right").results["accuracy"]
+    assert [row["data_type"] for row in accuracy_rows] == ["FLOAT16", "FLOAT32"]
+    assert all(0.49 < row["ulp"]["error"] <= 0.5 for row in accuracy_rows)
+    assert all(len(json.dumps(row)) < 2000 for row in accuracy_rows)
 
 
 # -- dispatches that wait for each other ---------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_a_right_run_shows_half_a_unit_at_most(folder: Path, dmlcts: Callable[..
 def sines(seed: int) -> list[tuple[OperatorDesc, dict[str, Any], np.ndarray[Any, Any]]]:
     """Small dispatches of two types with many equal errors, among them results without a digit and special ones."""
     draw = np.random.default_rng(seed)
-    found = []
+    dispatches = []
     for number in range(60):
         kind = (DataType.FLOAT32, DataType.FLOAT16)[number // 3 % 2]
         count = int(draw.integers(1, 40))
@@ -259,8 +259,8 @@ def sines(seed: int) -> list[tuple[OperatorDesc, dict[str, Any], np.ndarray[Any,
         operator = OperatorDesc(
             "ELEMENT_WISE_SIN", {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None}
         )
-        found.append((operator, {"InputTensor": x}, output))
-    return found
+        dispatches.append((operator, {"InputTensor": x}, output))
+    return dispatches
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -277,9 +277,9 @@ def test_small_dispatches_that_are_measured_together_are_measured_as_by_themselv
 
 
 def test_what_waits_to_be_measured_is_what_was_noted() -> None:
-    found, right = (Measurements(load_tables(), strict=False) for _ in range(2))
+    measurements, right = (Measurements(load_tables(), strict=False) for _ in range(2))
     for operator, inputs, output in sines(0):
         right.note(operator, inputs, output.copy())
-        found.note(operator, inputs, output)
+        measurements.note(operator, inputs, output)
         output[:] = 0  # the memory is the implementation's
-    assert found.records() == right.records()
+    assert measurements.records() == right.records()

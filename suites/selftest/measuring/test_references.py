@@ -82,11 +82,11 @@ def drawn(operator: OperatorDesc, count: int) -> dict[str, np.ndarray[Any, Any]]
     kinds = [tensor.data_type for tensor in operator.inputs.values()]
     edges = [np.array({**INTERESTING, **INTEGERS}[kind], kind.bits_dtype) for kind in kinds]
     grid = [axis.reshape(-1) for axis in np.meshgrid(*edges)]
-    found = {}
+    inputs = {}
     for name, kind, few in zip(operator.inputs, kinds, grid, strict=True):
         more = random.integers(0, 1 << 8 * kind.itemsize, count, dtype=np.uint64).astype(kind.bits_dtype)
-        found[name] = np.concatenate([few, more]).view(kind.numpy)
-    return found
+        inputs[name] = np.concatenate([few, more]).view(kind.numpy)
+    return inputs
 
 
 CASES = [
@@ -357,8 +357,8 @@ def reached(tables: Tables, name: str, *patterns: int, strict: bool) -> float:
         member: np.array([bits], np.uint32).view(np.float32)
         for member, bits in zip(operator.inputs, patterns, strict=True)
     }
-    (found,) = reach(tables.law(tables.operator(name)), operator, inputs, strict=strict)
-    return float(found)
+    (bound,) = reach(tables.law(tables.operator(name)), operator, inputs, strict=strict)
+    return float(bound)
 
 
 def test_bounds_reach_to_the_farthest_acceptable_number_of_near_elements(tables: Tables) -> None:
@@ -370,16 +370,16 @@ def test_bounds_reach_to_the_farthest_acceptable_number_of_near_elements(tables:
 
 
 def test_what_may_be_any_value_has_no_bound(tmp_path: Path) -> None:
-    one = 0x3F80_0000
+    unity = 0x3F80_0000
     (tmp_path / "right").mkdir()
-    assert reached(load_tables(write_tables(tmp_path / "right")), "OWN_ADD", one, one, strict=False) == 0.5, (
+    assert reached(load_tables(write_tables(tmp_path / "right")), "OWN_ADD", unity, unity, strict=False) == 0.5, (
         "the control"
     )
     written = write_tables(tmp_path)
     path = written / "own_add.yaml"
     text = path.read_text(encoding="utf-8").replace("latitude: [zero-sign, subnormals]", "latitude: [any-value]")
     path.write_text(text, encoding="utf-8")
-    assert np.isnan(reached(load_tables(written), "OWN_ADD", one, one, strict=False))
+    assert np.isnan(reached(load_tables(written), "OWN_ADD", unity, unity, strict=False))
 
 
 def test_buckets_stand_in_the_order_of_the_numbers() -> None:
@@ -408,10 +408,10 @@ def test_buckets_stand_in_the_order_of_the_numbers() -> None:
         ],
         np.float64,
     )
-    found = buckets_of(values)
-    assert (np.diff(found) >= 0).all()
-    assert found.min() >= 0
-    assert found.max() < BUCKETS
+    buckets = buckets_of(values)
+    assert (np.diff(buckets) >= 0).all()
+    assert buckets.min() >= 0
+    assert buckets.max() < BUCKETS
     assert described(int(buckets_of(np.array([1.99]))[0])) == (1, 0)
     assert described(int(buckets_of(np.array([-3.0]))[0])) == (-1, 1)
     assert described(int(buckets_of(np.array([-0.0]))[0])) == (-1, None)
@@ -420,7 +420,7 @@ def test_buckets_stand_in_the_order_of_the_numbers() -> None:
         least = 0.0 if exponent is None else 2.0**exponent
         after = following(exponent)
         inside = [least, *([] if after is None else [np.nextafter(2.0**after, 0)])]
-        assert {int(buckets_of(np.array([np.copysign(one, sign)]))[0]) for one in inside} == {number}
+        assert {int(buckets_of(np.array([np.copysign(magnitude, sign)]))[0]) for magnitude in inside} == {number}
 
 
 def test_a_signalling_nan_has_the_place_of_a_nan() -> None:

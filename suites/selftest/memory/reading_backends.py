@@ -28,29 +28,32 @@ class Reads(Right):
         """Put an answer where something stands."""
         output = operator.output
         view = self.view(memory, bindings[operator.output_name], output)
-        found = np.ascontiguousarray(view).reshape(-1).view(output.data_type.bits_dtype)
+        previous_bits = np.ascontiguousarray(view).reshape(-1).view(output.data_type.bits_dtype)
         inputs = [
             np.ascontiguousarray(self.view(memory, bindings[name], tensor)).reshape(-1)
             for name, tensor in operator.inputs.items()
         ]
-        given = np.stack(
-            [np.broadcast_to(one.view(f"u{one.itemsize}"), found.shape).astype(np.uint64) for one in inputs]
+        input_bits = np.stack(
+            [
+                np.broadcast_to(array.view(f"u{array.itemsize}"), previous_bits.shape).astype(np.uint64)
+                for array in inputs
+            ]
         )
-        answer = self.answer(repr(operator.attributes), memory, given, found.copy())
-        view[...] = answer.astype(found.dtype).view(view.dtype).reshape(view.shape)
+        answer = self.answer(repr(operator.attributes), memory, input_bits, previous_bits.copy())
+        view[...] = answer.astype(previous_bits.dtype).view(view.dtype).reshape(view.shape)
 
     def dispatch_exact(self, operator: Any, table: Any, memory: Array, bindings: Any) -> None:
         """The same of every operator."""
         self.dispatch(operator, memory, bindings)
 
-    def answer(self, asked: str, memory: Array, given: Bits, found: Bits) -> Bits:
+    def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
         """Bits for the output.
 
         Args:
             asked: the attributes.
             memory: all of it.
-            given: the bits of the inputs' elements, a row an input.
-            found: what stands in the output.
+            input_bits: the bits of the inputs' elements, a row an input.
+            previous_bits: what stands in the output.
         """
         raise NotImplementedError
 
@@ -58,17 +61,17 @@ class Reads(Right):
 class Inverts(Reads):
     """Gives the complement of what stands there."""
 
-    def answer(self, asked: str, memory: Array, given: Bits, found: Bits) -> Bits:
+    def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
         """Every bit turned over."""
-        return ~found
+        return ~previous_bits
 
 
 class InvertsLowestBits(Reads):
     """Gives a truth value: the lowest bit of what stands there, turned over."""
 
-    def answer(self, asked: str, memory: Array, given: Bits, found: Bits) -> Bits:
+    def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
         """0 or 1."""
-        return ~found & 1
+        return ~previous_bits & 1
 
 
 class KeepsATable(Reads):
@@ -77,12 +80,12 @@ class KeepsATable(Reads):
     def __init__(self) -> None:
         self.counts: dict[tuple[str, bytes], Bits] = {}
 
-    def answer(self, asked: str, memory: Array, given: Bits, found: Bits) -> Bits:
+    def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
         """By the table; an input that it has not met comes into it."""
-        width = 8 * found.itemsize
-        answers = np.empty_like(found)
-        bits = (found[:, None] >> np.arange(width, dtype=found.dtype)) & 1
-        for place, column in enumerate(np.ascontiguousarray(given.T)):
+        width = 8 * previous_bits.itemsize
+        answers = np.empty_like(previous_bits)
+        bits = (previous_bits[:, None] >> np.arange(width, dtype=previous_bits.dtype)) & 1
+        for place, column in enumerate(np.ascontiguousarray(input_bits.T)):
             key = (asked, column.tobytes())
             count = self.counts.setdefault(key, np.zeros(width, np.int64))
             count += 2 * bits[place].astype(np.int64) - 1
@@ -96,18 +99,22 @@ class InvertsTheDispatchBefore(Reads):
     def __init__(self) -> None:
         self.before: Bits | None = None
 
-    def answer(self, asked: str, memory: Array, given: Bits, found: Bits) -> Bits:
+    def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
         """What it found last, or else what it finds."""
-        last, self.before = self.before, found
-        return ~(last if last is not None and last.shape == found.shape and last.dtype == found.dtype else found)
+        last, self.before = self.before, previous_bits
+        return ~(
+            last
+            if last is not None and last.shape == previous_bits.shape and last.dtype == previous_bits.dtype
+            else previous_bits
+        )
 
 
 class TakesTheGuardsForAMask(Reads):
     """Gives what stands there, changed by the bytes at the beginning of the memory: guards."""
 
-    def answer(self, asked: str, memory: Array, given: Bits, found: Bits) -> Bits:
+    def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
         """As if the guards told the mask."""
-        return found ^ np.resize(memory[:256].view(found.dtype), found.shape)
+        return previous_bits ^ np.resize(memory[:256].view(previous_bits.dtype), previous_bits.shape)
 
 
 class LeavesTheLast(Right):

@@ -17,7 +17,7 @@ TABLES = load_tables()
 
 
 def _operator(name: str, data_type: DataType, inputs: tuple[str, ...], **attributes: Any) -> OperatorDesc:
-    tensors = {one: TensorDesc(data_type, (4,)) for one in (*inputs, "OutputTensor")}
+    tensors = {member: TensorDesc(data_type, (4,)) for member in (*inputs, "OutputTensor")}
     return OperatorDesc(f"ELEMENT_WISE_{name}", tensors, attributes)
 
 
@@ -40,11 +40,11 @@ def test_expected_outputs_are_the_same_once_they_are_looked_up(operator: Operato
     oracle: Any = oracle_of(TABLES, operator, strict=False)
     kind, generator = operator.data_type, np.random.default_rng(3)
     bits = {name: generator.integers(0, 1 << 8 * kind.itemsize, 1 << 15, kind.bits_dtype) for name in operator.inputs}
-    inputs = {name: one.view(kind.numpy) for name, one in bits.items()}
+    inputs = {name: array.view(kind.numpy) for name, array in bits.items()}
     plain = oracle.expected(inputs)
     for _ in range(4):
         again = oracle.expected(inputs)
-    few = oracle.expected({name: one[:1] for name, one in inputs.items()})
+    few = oracle.expected({name: array[:1] for name, array in inputs.items()})
     assert (oracle._looked_up._table is not None) is tabulated
     assert again.dtype == plain.dtype == operator.output.data_type.numpy
     same = again.view(kind.bits_dtype) == plain.view(kind.bits_dtype)
@@ -59,13 +59,13 @@ def test_a_table_is_made_when_as_many_elements_were_asked_for() -> None:
     asked = []
 
     def function(inputs: Mapping[str, Any]) -> Any:
-        asked.append(max(one.size for one in inputs.values()))
+        asked.append(max(array.size for array in inputs.values()))
         return -inputs["InputTensor"]
 
     lookup = Lookup({"InputTensor": DataType.INT16}, function)
-    given = {"InputTensor": np.arange(1 << 15, dtype=np.int16)}
-    found = [lookup(given).tolist() for _ in range(4)]
-    assert found == [(-given["InputTensor"]).tolist()] * 4
+    named_inputs = {"InputTensor": np.arange(1 << 15, dtype=np.int16)}
+    results = [lookup(named_inputs).tolist() for _ in range(4)]
+    assert results == [(-named_inputs["InputTensor"]).tolist()] * 4
     assert asked == [1 << 15, 1 << 15, 1 << 16]
 
 
@@ -74,10 +74,10 @@ def test_elements_that_stand_there_again_are_found_by_all_arrays(period: int, re
     place = np.arange(20_000) % period
     arrays = [place.astype(np.int32), (place * 7).astype(np.float64), (place % 3).astype(np.uint8)]
     arrays[2][17_003] = 9  # one that differs in the last array alone
-    found = distinct_elements(arrays)
-    assert (found is not None) is repeats
-    if found is not None:
-        first, inverse = found
+    repetition = distinct_elements(arrays)
+    assert (repetition is not None) is repeats
+    if repetition is not None:
+        first, inverse = repetition
         assert first.size == period + 1
         for array in arrays:
             assert np.array_equal(array[first][inverse], array)

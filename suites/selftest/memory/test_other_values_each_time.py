@@ -46,5 +46,5 @@ def shifted_too_far() -> Case:
 def test_chance_writes_what_stood_there_and_is_no_fault(left: int) -> None:
     bench = Bench("any byte", AnyByte(left), {}, load_tables())
     for _ in range(6):  # one dispatch in two shows it
-        titles = [one.title for one in judge_case(bench, shifted_too_far()).findings]
+        titles = [finding.title for finding in judge_case(bench, shifted_too_far()).findings]
         assert titles == ([f"{left} of {COUNT} output elements were not written"] if left else [])

@@ -72,16 +72,18 @@ def test_who_computes_is_conformant_beside_them(operator: str, data_type: str, d
 
 def _records(folder: Path) -> dict[str, Any]:
     """What a run wrote of its verdict, but for times: the results and the failures' files."""
-    found = {path.name: path.read_text(encoding="utf-8") for path in (folder / "results" / "failures").glob("*")}
+    failure_texts = {
+        path.name: path.read_text(encoding="utf-8") for path in (folder / "results" / "failures").glob("*")
+    }
     results = json.loads((folder / "results" / "results.json").read_text(encoding="utf-8"))
-    return {"files": found, **_timeless(results)}
+    return {"files": failure_texts, **_timeless(results)}
 
 
-def _timeless(given: Any) -> Any:
-    if isinstance(given, dict):
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
         times = ("seconds", "started", "finished", "timings", "environment")
-        return {name: _timeless(one) for name, one in given.items() if name not in times}
-    return [_timeless(one) for one in given] if isinstance(given, list) else given
+        return {name: _timeless(item) for name, item in value.items() if name not in times}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("backend", ["Right", "LeavesTheLast", "WritesLowBytes"])
@@ -118,9 +120,9 @@ def test_every_dispatch_has_a_mask_of_its_own_unless_it_is_steady(count: int) ->
     first, second = _bytes(drawn_masks(), count), _bytes(drawn_masks(), count)
     assert (first != second).any()
     assert (_bytes(Masks(7), count) == _bytes(Masks(7), count)).all()
-    one, other = np.array([1.5]), np.array([2.5])
-    assert (_bytes(steady_masks(), count, one) == _bytes(steady_masks(), count, one)).all()
-    assert (_bytes(steady_masks(), count, one) != _bytes(steady_masks(), count, other)).any()
+    values, other = np.array([1.5]), np.array([2.5])
+    assert (_bytes(steady_masks(), count, values) == _bytes(steady_masks(), count, values)).all()
+    assert (_bytes(steady_masks(), count, values) != _bytes(steady_masks(), count, other)).any()
 
 
 @pytest.mark.parametrize("count", [3, 1 << 17], ids=["few", "many"])
@@ -146,7 +148,7 @@ def test_memory_holds_the_pattern_outside_of_what_the_caller_fills(turn: int, wr
     def allocate(count: int) -> Any:
         return np.full(count, 0xFF, np.uint8)
 
-    whole, found = aligned_memory(size, allocate, turn), aligned_memory(size, allocate, turn, written)
+    whole, filled_memory = aligned_memory(size, allocate, turn), aligned_memory(size, allocate, turn, written)
     assert not np.any(whole == 0xFF)
-    assert np.array_equal(found[kept], whole[kept])
-    assert np.all(found[~kept] == 0xFF)
+    assert np.array_equal(filled_memory[kept], whole[kept])
+    assert np.all(filled_memory[~kept] == 0xFF)

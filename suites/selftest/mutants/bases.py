@@ -52,8 +52,8 @@ def moving(tensor: TensorDesc) -> Strides:
 
 def permuted(tensor: TensorDesc) -> bool:
     """Whether the strides that move the position do not fall from the first dimension to the last."""
-    found = moving(tensor)
-    return list(found) != sorted(found, reverse=True)
+    strides = moving(tensor)
+    return list(strides) != sorted(strides, reverse=True)
 
 
 def padded(tensor: TensorDesc) -> bool:
@@ -103,10 +103,10 @@ def changed(operator: OperatorDesc, **attributes: Any) -> OperatorDesc:
 
 def rescaled(operator: OperatorDesc, scale: Any = None, bias: Any = None) -> OperatorDesc:
     """The operator with another scale or bias, where it has a ScaleBias; ``None`` keeps what it has."""
-    given = operator.attributes.get("ScaleBias")
-    if not isinstance(given, ScaleBias):
+    scale_bias = operator.attributes.get("ScaleBias")
+    if not isinstance(scale_bias, ScaleBias):
         return operator
-    factors = ScaleBias(given.scale if scale is None else scale, given.bias if bias is None else bias)
+    factors = ScaleBias(scale_bias.scale if scale is None else scale, scale_bias.bias if bias is None else bias)
     return changed(operator, ScaleBias=factors)
 
 
@@ -195,12 +195,12 @@ class Displaced(Reference):
 
     def places(self, tensor: TensorDesc) -> Array:
         """The right positions: the dot product of coordinates and strides."""
-        found = np.zeros(tensor.sizes, np.int64)
+        positions = np.zeros(tensor.sizes, np.int64)
         for axis, (size, stride) in enumerate(zip(tensor.sizes, tensor.element_strides, strict=True)):
             shape = [1] * tensor.rank
             shape[axis] = size
-            found += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
-        return found
+            positions += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
+        return positions
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
         """Gather and scatter by the wrong positions where they are wrong."""
@@ -266,8 +266,8 @@ class OfOneType(Reference):
     def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
         """Right, and then spoiled."""
         kind = next(iter(operator.inputs.values())).data_type
-        found = operator.name == self.operator and self.data_type in (kind, None)
-        struck = found and self.strikes(operator, bindings)
+        is_match = operator.name == self.operator and self.data_type in (kind, None)
+        struck = is_match and self.strikes(operator, bindings)
         inputs = [self.read(memory, bindings[name], tensor) for name, tensor in operator.inputs.items()]
         super().dispatch_exact(operator, table, memory, bindings)
         if struck:
@@ -289,5 +289,5 @@ class OfOneRegion(OfOneType):
 
 def bound(operator: OperatorDesc, name: str) -> float:
     """A bound as it is described, of a union or not."""
-    given = operator.attributes[name]
-    return float(given.value if isinstance(given, ScalarUnion) else given)
+    attribute = operator.attributes[name]
+    return float(attribute.value if isinstance(attribute, ScalarUnion) else attribute)

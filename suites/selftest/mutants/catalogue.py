@@ -22,7 +22,7 @@ def _modules() -> Iterator[str]:
 
 def _mutants(module: str) -> list[type[Reference]]:
     """The public subclasses that the module itself defines; a leading underscore marks a base of several."""
-    found = [
+    mutant_types = [
         value
         for name, value in vars(importlib.import_module(module)).items()
         if isinstance(value, type)
@@ -30,7 +30,7 @@ def _mutants(module: str) -> list[type[Reference]]:
         and value.__module__ == module
         and not name.startswith("_")
     ]
-    return sorted(found, key=lambda mutant: mutant.__name__)
+    return sorted(mutant_types, key=lambda mutant: mutant.__name__)
 
 
 def _collect() -> tuple[type[Reference], ...]:

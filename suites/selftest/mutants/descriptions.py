@@ -24,8 +24,8 @@ class _Lenient(Reference):
 
     def refuses(self, operator: OperatorDesc) -> str:
         """The other violations."""
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        kept = [item.text for item in found if not fnmatch.fnmatchcase(item.clause, self.ignored)]
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        kept = [item.text for item in rule_violations if not fnmatch.fnmatchcase(item.clause, self.ignored)]
         return "; ".join(kept) if self.overlooks(operator) else super().refuses(operator)
 
 

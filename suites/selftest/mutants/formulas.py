@@ -108,9 +108,9 @@ def infinite(x: Array, mode: str) -> Array:
     return np.isinf(x) & ((mode == "EITHER") | ((x > 0) == (mode == "POSITIVE")))
 
 
-def gradient(x: Array, given: Array, low: Any, high: Any) -> Array:
+def gradient(x: Array, upstream: Array, low: Any, high: Any) -> Array:
     """0 on the bounds and outside of them."""
-    return np.where((x <= low) | (x >= high), given.dtype.type(0), given)
+    return np.where((x <= low) | (x >= high), upstream.dtype.type(0), upstream)
 
 
 def in_float64(function: Formula) -> Formula:
@@ -217,16 +217,16 @@ def scaled(x: Array, scale_bias: Any, of_float: Callable[[Array, ScaleBias, Data
 
 def numbers(operator: OperatorDesc, cast: Callable[[np.float32, DataType, str], Any]) -> list[Any]:
     """What a formula takes beside the tensors, in the struct's order: bounds of the tensors' type, or a mode."""
-    found: list[Any] = []
+    attribute_values: list[Any] = []
     first = next(iter(operator.tensors.values()))
     for name, value in operator.attributes.items():
         if isinstance(value, ScalarUnion):
-            found.append(np.asarray(value.value))
+            attribute_values.append(np.asarray(value.value))
         elif isinstance(value, np.float32):
-            found.append(cast(value, first.data_type, name))
+            attribute_values.append(cast(value, first.data_type, name))
         elif name == "InfinityMode":
-            found.append(value)
-    return found
+            attribute_values.append(value)
+    return attribute_values
 
 
 ACTIVATIONS: Mapping[str, Formula] = {
@@ -255,25 +255,25 @@ Given = Mapping[str, Array]
 """The inputs that are there, by the tensors' names."""
 
 
-def dequantised(given: Given, name: str = "") -> Array:
+def dequantised(inputs: Given, name: str = "") -> Array:
     """Exact differences to the zero point, rounded to FLOAT32, times the scale; ``name`` is "A" or "B" of several."""
-    value, zero_point = given[f"{name or 'Input'}Tensor"], given.get(f"{name}ZeroPointTensor", np.zeros(1, np.int64))
+    value, zero_point = inputs[f"{name or 'Input'}Tensor"], inputs.get(f"{name}ZeroPointTensor", np.zeros(1, np.int64))
     difference = (value.astype(np.int64) - zero_point.astype(np.int64)).astype(np.float32)
-    return difference * given[f"{name}ScaleTensor"].astype(np.float32)
+    return difference * inputs[f"{name}ScaleTensor"].astype(np.float32)
 
 
-def quantised(values: Array, given: Given, dtype: np.dtype[Any], name: str = "") -> Array:
+def quantised(values: Array, inputs: Given, dtype: np.dtype[Any], name: str = "") -> Array:
     """Divided by the scale, rounded with halves to even, moved by the zero point, kept within the type."""
-    quotients = values.astype(np.float32) / given[f"{name}ScaleTensor"].astype(np.float32)
-    zero_point = given.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32))
+    quotients = values.astype(np.float32) / inputs[f"{name}ScaleTensor"].astype(np.float32)
+    zero_point = inputs.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32))
     return kept_within(np.rint(quotients) + zero_point.astype(np.float32), dtype)
 
 
 QUANTISING: Mapping[str, Callable[[Given, np.dtype[Any]], Array]] = {
-    "QUANTIZE_LINEAR": lambda given, dtype: quantised(given["InputTensor"], given, dtype),
-    "DEQUANTIZE_LINEAR": lambda given, dtype: dequantised(given).astype(dtype),
-    "QUANTIZED_LINEAR_ADD": lambda given, dtype: quantised(
-        dequantised(given, "A") + dequantised(given, "B"), given, dtype, "Output"
+    "QUANTIZE_LINEAR": lambda inputs, dtype: quantised(inputs["InputTensor"], inputs, dtype),
+    "DEQUANTIZE_LINEAR": lambda inputs, dtype: dequantised(inputs).astype(dtype),
+    "QUANTIZED_LINEAR_ADD": lambda inputs, dtype: quantised(
+        dequantised(inputs, "A") + dequantised(inputs, "B"), inputs, dtype, "Output"
     ),
 }
 """What the operators compute that have tensors which may be left out: of the inputs by name, to the output's type."""

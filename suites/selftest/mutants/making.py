@@ -36,7 +36,7 @@ class _Wrong(Reference):
 def has(types: str, dtype: np.dtype[Any]) -> bool:
     """Whether a type is one of "int", "uint", "float", or of "int64" and the like; "integer" is both of the first."""
     kinds = {"integer": "iu", "int": "i", "uint": "u", "float": "f"}
-    return any(dtype.name == one or dtype.kind in kinds.get(one, "") for one in types.split())
+    return any(dtype.name == word or dtype.kind in kinds.get(word, "") for word in types.split())
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Row:
 
 def made(module: str, rows: Mapping[str, Row]) -> dict[str, type[Reference]]:
     """The mutants of a module's rows, by their names."""
-    found: dict[str, type[Reference]] = {}
+    mutants_by_name: dict[str, type[Reference]] = {}
     for name, row in rows.items():
         members = {
             "__doc__": row.said,
@@ -79,8 +79,8 @@ def made(module: str, rows: Mapping[str, Row]) -> dict[str, type[Reference]]:
             "modelled_on": row.modelled_on,
             "needs": row.needs,
         }
-        found[name] = type(name, (_Wrong,), members)
-    return found
+        mutants_by_name[name] = type(name, (_Wrong,), members)
+    return mutants_by_name
 
 
 # What faults are made of.
@@ -128,8 +128,10 @@ def as_other_sign(function: Fault) -> Fault:
     """A function of integers taken for those of the other sign."""
 
     def computed(y: Array, *xs: Array) -> Any:
-        found = np.asarray(function(*(x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}") for x in xs)))
-        return found if found.dtype == bool else found.view(y.dtype)
+        results = np.asarray(
+            function(*(x.view(f"{'i' if x.dtype.kind == 'u' else 'u'}{x.dtype.itemsize}") for x in xs))
+        )
+        return results if results.dtype == bool else results.view(y.dtype)
 
     return computed
 

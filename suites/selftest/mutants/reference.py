@@ -62,8 +62,8 @@ class Reference:
 
     def refuses(self, operator: OperatorDesc) -> str:
         """Why ``operator`` is refused, or ""."""
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        return "; ".join(f"{violation.clause}: {violation.text}" for violation in found)
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        return "; ".join(f"{violation.clause}: {violation.text}" for violation in rule_violations)
 
     def create(self, operator: OperatorDesc) -> Kernel:
         """A kernel, or InvalidArgument."""
@@ -99,8 +99,8 @@ class Reference:
         self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
     ) -> None:
         """Read all inputs, compute, write: the operators that have a formula of :mod:`formulas`."""
-        given = [name for name in table.inputs if name in operator.tensors]
-        inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in given]
+        names = [name for name in table.inputs if name in operator.tensors]
+        inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in names]
         with np.errstate(all="ignore"):
             y = self.compute_exact(operator, inputs)
         target = operator.tensors[table.output]
@@ -112,19 +112,19 @@ class Reference:
         """The results for the elements of the inputs, in the order of the page; truth values may be ``bool``."""
         short = operator.name.removeprefix("ELEMENT_WISE_")
         if short in QUANTISING:
-            given = dict(zip(operator.inputs, inputs, strict=True))
-            return QUANTISING[short](given, operator.output.data_type.numpy)
+            named_inputs = dict(zip(operator.inputs, inputs, strict=True))
+            return QUANTISING[short](named_inputs, operator.output.data_type.numpy)
         kind = next(iter(operator.tensors.values())).data_type
         first = scaled(inputs[0], operator.attributes.get("ScaleBias"), self.scale_bias, kind)
         formula = FORMULAS[short]
-        found = np.asarray(formula(first, *inputs[1:], *numbers(operator, self.cast)))
-        return found if operator.activation is None else self.activate(operator.activation, found, inputs)
+        results = np.asarray(formula(first, *inputs[1:], *numbers(operator, self.cast)))
+        return results if operator.activation is None else self.activate(operator.activation, results, inputs)
 
     def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
         """The fused activation of results that are rounded to the tensor's type, computed in FLOAT64."""
-        given = {name.lower(): np.float64(value) for name, value in activation.attributes.items()}  # type: ignore[arg-type]
+        attributes = {name.lower(): np.float64(value) for name, value in activation.attributes.items()}  # type: ignore[arg-type]
         formula = ACTIVATIONS[activation.name.removeprefix("ACTIVATION_")]
-        return np.asarray(formula(results.astype(np.float64), **given)).astype(results.dtype)
+        return np.asarray(formula(results.astype(np.float64), **attributes)).astype(results.dtype)
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         """The operator's values for the elements ``x``, of x's type and shape."""

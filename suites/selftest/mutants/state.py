@@ -231,20 +231,22 @@ class _LastOfThoseAlive(_Stateful):
 
     def last(self, operator: OperatorDesc) -> OperatorDesc:
         """What that one was made of."""
-        found = [one.operator for one in self.known[operator.name] if self.is_alike(one.operator, operator)]
-        return found[-1] if found else operator
+        operators = [
+            kernel.operator for kernel in self.known[operator.name] if self.is_alike(kernel.operator, operator)
+        ]
+        return operators[-1] if operators else operator
 
-    def is_alike(self, one: OperatorDesc, other: OperatorDesc) -> bool:
+    def is_alike(self, operator: OperatorDesc, other: OperatorDesc) -> bool:
         """Whether a kernel takes it from another."""
-        return one.input.data_type is other.input.data_type
+        return operator.input.data_type is other.input.data_type
 
 
 class StridesOfTheLastKernel(_LastOfThoseAlive):
     """Of kernels on tensors of equal sizes and type, all use the strides of the one that was made last."""
 
-    def is_alike(self, one: OperatorDesc, other: OperatorDesc) -> bool:
+    def is_alike(self, operator: OperatorDesc, other: OperatorDesc) -> bool:
         """Sizes and type count."""
-        return super().is_alike(one, other) and one.input.sizes == other.input.sizes
+        return super().is_alike(operator, other) and operator.input.sizes == other.input.sizes
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
         """Run with those strides where the tensors have room for them."""
@@ -276,9 +278,9 @@ class ElementCountOfTheLastKernel(_LastOfThoseAlive):
         count, target = self.last(operator).output.element_count, bindings["OutputTensor"]
         before = self.read(memory, target, operator.output)
         super().dispatch(operator, memory, bindings)
-        found = self.read(memory, target, operator.output)
-        kept = np.arange(found.size).reshape(found.shape) < count
-        self.write(memory, target, operator.output, np.where(kept, found, before))
+        outputs = self.read(memory, target, operator.output)
+        kept = np.arange(outputs.size).reshape(outputs.shape) < count
+        self.write(memory, target, operator.output, np.where(kept, outputs, before))
 
 
 class ElementCountOfTheLastKernelInPlace(ElementCountOfTheLastKernel):
@@ -295,15 +297,15 @@ class ElementCountOfTheLastKernelInPlace(ElementCountOfTheLastKernel):
 class DataTypeOfTheLastKernel(_LastOfThoseAlive):
     """Of kernels on tensors of equal sizes and equally wide elements, all compute in the type of the one made last."""
 
-    def is_alike(self, one: OperatorDesc, other: OperatorDesc) -> bool:
+    def is_alike(self, operator: OperatorDesc, other: OperatorDesc) -> bool:
         """Sizes and width count."""
         width = other.input.data_type.itemsize
-        return one.input.sizes == other.input.sizes and one.input.data_type.itemsize == width
+        return operator.input.sizes == other.input.sizes and operator.input.data_type.itemsize == width
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
         """Run with that type."""
         kind = self.last(operator).input.data_type
-        tensors = {name: TensorDesc(kind, one.sizes, one.strides) for name, one in operator.tensors.items()}
+        tensors = {name: TensorDesc(kind, tensor.sizes, tensor.strides) for name, tensor in operator.tensors.items()}
         super().dispatch(OperatorDesc(operator.name, tensors, operator.attributes), memory, bindings)
 
 

@@ -70,23 +70,23 @@ def accepted_of(tables: Tables, vector: Vector, *, strict: bool = False) -> Answ
     operator = vector.description
     table = tables.operator(operator.name)
     law = tables.law(table)
-    given = {name: vector.inputs[member] for name, member in table.formula_names.items() if member in vector.inputs}
-    patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
+    inputs = {name: vector.inputs[member] for name, member in table.formula_names.items() if member in vector.inputs}
+    patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in inputs.items()}
     exactly: Any
     if law.of_one_input:
-        ((_, bits),), ((_, x),) = patterns.items(), given.items()
+        ((_, bits),), ((_, x),) = patterns.items(), inputs.items()
         return {
             "exact": list(map(ExactOracle(law, operator, strict).acceptable, bits)),
             "vectorised": list(VectorOracle(law, operator, strict=strict).acceptance(x).elements()),
         }
     if is_approximate(table, Signature.of(operator, table)):
         exactly = ApproximateOracle(law, operator, strict)
-        arrays = ApproximateVectorOracle(law, operator, strict=strict).acceptance(given)
+        arrays = ApproximateVectorOracle(law, operator, strict=strict).acceptance(inputs)
     else:
         exactly = TypedOracle(law, operator, strict)
-        arrays = TypedVectorOracle(law, operator, strict=strict).acceptance(given)
+        arrays = TypedVectorOracle(law, operator, strict=strict).acceptance(inputs)
     elements = [{name: bits[index] for name, bits in patterns.items()} for index in range(vector.output.size)]
-    return {"exact": [exactly.acceptable(one) for one in elements], "vectorised": list(arrays.elements())}
+    return {"exact": [exactly.acceptable(element) for element in elements], "vectorised": list(arrays.elements())}
 
 
 def refused(tables: Tables, vector: Vector, accepted: Answers | None = None) -> list[str]:
@@ -123,13 +123,13 @@ def unnoticed(tables: Tables, vector: Vector, accepted: Answers) -> tuple[int, l
     off = moved(vector, approximate=is_approximate(table, Signature.of(vector.description, table)))
     patterns = off.view(kind.bits_dtype).tolist()
     finite = np.isfinite(vector.output)
-    tried, found = dict.fromkeys(accepted, 0), []
+    tried, problems = dict.fromkeys(accepted, 0), []
     for name, answers in accepted.items():
         for index, answer in enumerate(answers):
             if answer.any_value or answer.any_nan or not finite[index]:
                 continue
             tried[name] += 1
             if answer.admits(patterns[index], kind):
-                given = vector.elements(index)
-                found.append(f"{vector.operator} of {given}: the {name} oracle accepts {off[index]}")
-    return min(tried.values()), found
+                elements = vector.elements(index)
+                problems.append(f"{vector.operator} of {elements}: the {name} oracle accepts {off[index]}")
+    return min(tried.values()), problems

@@ -63,11 +63,11 @@ def inputs(data_type: DataType) -> np.ndarray:
     if data_type.itemsize <= 2:
         return edge_values.every_pattern(data_type, nan=True)
     seeded = np.random.Generator(np.random.PCG64(5)).bytes(20_000 * data_type.itemsize)
-    found = [edge_values.inputs(data_type), np.frombuffer(seeded, data_type.numpy)]
+    arrays = [edge_values.inputs(data_type), np.frombuffer(seeded, data_type.numpy)]
     if data_type.is_floating:
-        found += [edge_values.ties(data_type), edge_values.near_ties(data_type), edge_values.integers(data_type)]
-        found += [edge_values.subnormals(data_type), edge_values.nans(data_type)]
-    return np.concatenate(found)
+        arrays += [edge_values.ties(data_type), edge_values.near_ties(data_type), edge_values.integers(data_type)]
+        arrays += [edge_values.subnormals(data_type), edge_values.nans(data_type)]
+    return np.concatenate(arrays)
 
 
 TYPES = [
@@ -84,7 +84,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("data_type", TYPES, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda kind: kind.name)
 def test_the_fast_formula_gives_what_the_oracle_expects(data_type: DataType, strict: bool) -> None:
     x = inputs(data_type)
     variants = [(False, False)]
@@ -102,16 +102,16 @@ def test_the_fast_formula_gives_what_the_oracle_expects(data_type: DataType, str
                 FastFormula(oracle, PIECE, flushed=True)
             continue
         fast = FastFormula(oracle, PIECE, number=number, flushed=flushed)
-        given = np.concatenate([np.array(fast(x[start : start + PIECE])) for start in range(0, x.size, PIECE)])
-        assert oracle.acceptance(x).admits(given).all(), oracle.operator
+        outputs = np.concatenate([np.array(fast(x[start : start + PIECE])) for start in range(0, x.size, PIECE)])
+        assert oracle.acceptance(x).admits(outputs).all(), oracle.operator
         if not number and not flushed:
-            same = equal(given, oracle.expected(x), data_type, strict=strict)
+            same = equal(outputs, oracle.expected(x), data_type, strict=strict)
             assert same.all(), (oracle.operator, x[~same][:3])
 
 
 @needs_numba
 @pytest.mark.parametrize("formula", ["CLIP", "THRESHOLD", *MODES])
-@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8], ids=lambda kind: kind.name)
 @pytest.mark.size("thorough", brief=3)
 def test_the_compiled_comparison_agrees_with_numpy(data_type: DataType, formula: str) -> None:
     x = inputs(data_type)
@@ -150,11 +150,11 @@ def test_the_compiled_comparison_sees_a_changed_input_and_the_poison() -> None:
 @needs_numba
 def test_the_compiled_comparison_of_given_inputs_sees_the_poison_wherever_it_is() -> None:
     oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_ZERO"})
-    certifier, one, two = Certifier(oracle), 0x3F80_0000, 0x4000_0000
+    certifier, unity, two = Certifier(oracle), 0x3F80_0000, 0x4000_0000
     x = np.full(5, 1.5, np.float32)
     assert certifier.outputs(x, np.ones(5, np.float32), two)
     assert certifier.outputs(x, np.ones(5, np.float32), None)
-    assert not certifier.outputs(x, np.ones(5, np.float32), one)  # all of them are right, and none may be written
+    assert not certifier.outputs(x, np.ones(5, np.float32), unity)  # all of them are right, and none may be written
     x[3] = 2.5
     assert not certifier.outputs(x, np.trunc(x), two)
 
@@ -188,15 +188,15 @@ def test_a_judge_certifies_alone_what_is_right_and_nothing_else() -> None:
 
 
 @needs_numba
-@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("x, wrong", [(np.inf, np.nan), (-np.inf, np.nan), (np.nan, np.inf), (np.nan, -np.inf)])
 def test_the_compiled_comparison_tells_infinity_from_nan(data_type: DataType, x: float, wrong: float) -> None:
     certifier = Certifier(oracle_of("ROUND", data_type, {"RoundingMode": "TOWARD_ZERO"}))
-    given, bits = np.array([x], data_type.numpy), np.array([x], data_type.numpy).view(data_type.bits_dtype)
-    assert certifier.outputs(given, given, None)
-    assert certifier.alone(int(bits[0]), given, 0)
+    outputs, bits = np.array([x], data_type.numpy), np.array([x], data_type.numpy).view(data_type.bits_dtype)
+    assert certifier.outputs(outputs, outputs, None)
+    assert certifier.alone(int(bits[0]), outputs, 0)
     other = np.array([wrong], data_type.numpy)
-    assert not certifier.outputs(given, other, None)
+    assert not certifier.outputs(outputs, other, None)
     assert not certifier.alone(int(bits[0]), other, 0)
 
 
@@ -251,7 +251,7 @@ def test_what_is_not_compiled_is_judged_by_numpy() -> None:
 
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("data_type", TYPES[:4], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", TYPES[:4], ids=lambda kind: kind.name)
 @pytest.mark.size("thorough", brief=4)
 def test_a_block_is_judged_as_the_oracle_judges_it(data_type: DataType, strict: bool, compiled: bool) -> None:
     x = inputs(data_type)
@@ -276,7 +276,9 @@ def test_a_block_is_judged_as_the_oracle_judges_it(data_type: DataType, strict: 
 
 
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
-@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64], ids=lambda kind: kind.name
+)
 def test_only_float32_subnormals_may_be_flushed_in_a_block(data_type: DataType, compiled: bool) -> None:
     x = edge_values.subnormals(data_type)
     tiny = np.abs(x) < np.finfo(data_type.numpy).smallest_normal
@@ -294,7 +296,7 @@ def test_only_float32_subnormals_may_be_flushed_in_a_block(data_type: DataType, 
             FastFormula(oracle, PIECE, flushed=True)
 
 
-@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda kind: kind.name)
 def test_a_nan_bound_in_a_block_never_gives_the_other_bound(data_type: DataType) -> None:
     x = np.array([-3, 0.5, 7], data_type.numpy)
     judge = BlockJudge(oracle_of("CLIP", data_type, {"ScaleBias": None, "Min": np.nan, "Max": 2.0}))
@@ -422,11 +424,11 @@ def test_a_subnormal_bound_is_flushed_before_it_is_multiplied() -> None:
 def test_zeros_are_ordered_where_their_sign_counts(text: str, right: str) -> None:
     """IEEE 754-2019, 9.6: maximum takes +0 for the greater of the two zeros, minimum -0 for the smaller."""
     table = TABLES.operator("THRESHOLD")
-    for low, given in ((0.0, -0.0), (-0.0, 0.0)):
+    for low, value in ((0.0, -0.0), (-0.0, 0.0)):
         operator = oracle_of("THRESHOLD", DataType.FLOAT32, {"ScaleBias": None, "Min": low}).operator
         judging = TABLES.law(table).with_expression(parse(text, ("x", "Min")))
         strict = FastFormula(VectorOracle(judging, operator, strict=True), PIECE)
-        assert float(strict(np.full(3, given, np.float32))[1]).hex() == right
+        assert float(strict(np.full(3, value, np.float32))[1]).hex() == right
 
 
 def test_what_equals_the_poison_is_named_in_whichever_piece_it_stands() -> None:

@@ -125,14 +125,14 @@ def assert_same(operator: OperatorDesc, x: Any = None, *, strict: bool, formula:
     acceptance = vectorised.acceptance(x)
     bits = x.view(data_type.bits_dtype)
     wanted = [exact.acceptable(pattern) for pattern in bits.tolist()]
-    for pattern, found, right in zip(bits.tolist(), acceptance.elements(), wanted, strict=True):
-        assert found == right, f"{operator!r} of 0x{pattern:x}, strict {strict}"
+    for pattern, element, right in zip(bits.tolist(), acceptance.elements(), wanted, strict=True):
+        assert element == right, f"{operator!r} of 0x{pattern:x}, strict {strict}"
     expected = vectorised.expected(x)
     assert acceptance.admits(expected).all()
     assert vectorised.judge(x, expected).size == 0
     for output in (x, x[::-1].copy(), np.roll(expected, 1)):
         patterns = output.view(data_type.bits_dtype).tolist()
-        right = [one.admits(pattern, data_type) for one, pattern in zip(wanted, patterns, strict=True)]
+        right = [acceptable.admits(pattern, data_type) for acceptable, pattern in zip(wanted, patterns, strict=True)]
         assert acceptance.admits(output).tolist() == right
         assert vectorised.judge(x, output).tolist() == np.flatnonzero(~np.array(right)).tolist()
         assert vectorised.judge(x, output, expected).tolist() == np.flatnonzero(~np.array(right)).tolist()
@@ -399,24 +399,24 @@ def fused(x: float, scale: float, bias: float, data_type: DataType) -> int:
 @pytest.mark.parametrize("x, scale, bias, exponent", _MIDDLES)
 def test_a_fused_sum_beside_the_middle_is_rounded_once(x: float, scale: float, bias: float, exponent: int) -> None:
     naive = f32(np.float64(f32(x)) * np.float64(f32(scale)) * 2.0**exponent + np.float64(f32(bias)))
-    found = fused(x, scale * 2.0**exponent, bias, DataType.FLOAT32)
-    assert found == exactly(x, scale * 2.0**exponent, bias, DataType.FLOAT32)
-    assert found != int(naive.view(np.uint32))
+    number = fused(x, scale * 2.0**exponent, bias, DataType.FLOAT32)
+    assert number == exactly(x, scale * 2.0**exponent, bias, DataType.FLOAT32)
+    assert number != int(naive.view(np.uint32))
     mirrored = fused(-x, scale * 2.0**exponent, -bias, DataType.FLOAT32)
-    assert mirrored == found | 1 << 31
+    assert mirrored == number | 1 << 31
 
 
 def beside_middles() -> list[tuple[float, float, float]]:
     """Products whose sum with 1 lies a part of a last place of binary64 beside the middle of two FLOAT32."""
-    found = []
+    triples = []
     for places in (-3, -2, -1, 1, 2, 3):
         wanted = (1 << 47) + (places << 19)  # of 2^-71: the middle, and so many last places of binary64
         for factor in range((1 << 23) + 1, (1 << 23) + 400):
             below = wanted // factor
             for other in (below, below + 1):
                 if other < 1 << 24 and 0 < abs(wanted - factor * other) < 1 << 18:
-                    found.append((factor * 2.0**-23, other * 2.0**-48, 1.0))
-    return found
+                    triples.append((factor * 2.0**-23, other * 2.0**-48, 1.0))
+    return triples
 
 
 def test_a_fused_sum_is_right_wherever_binary64_rounds() -> None:

@@ -26,22 +26,22 @@ def asked(name: str) -> tuple[Oracle, Inputs]:
     table = TABLES.operator(name)
     subject = Subject(table, signatures(table)[0], LEVEL, 0, profile=QUICK)
     operator = subject.describe(subject.flat(ELEMENTS), subject.revealing())
-    given = subject.distinct(1021).streams
+    streams = subject.distinct(1021).streams
     return oracle_of(TABLES, operator, strict=False), {
         member: np.resize(values.array(1021 if member in subject.inputs else 1), ELEMENTS)
-        for member, values in given.items()
+        for member, values in streams.items()
     }
 
 
 @of_each_kind
 def test_it_is_the_same_as_of_few(name: str) -> None:
     oracle, inputs = asked(name)
-    found = oracle.expected(inputs)
-    assert (found.size, found.dtype) == (ELEMENTS, oracle.data_type.numpy)
+    expected = oracle.expected(inputs)
+    assert (expected.size, expected.dtype) == (ELEMENTS, oracle.data_type.numpy)
     for start in (0, 1 << 17, (1 << 18) - 3, ELEMENTS - 40):
         place = slice(start, start + 1000)
         few = oracle.expected({member: array[place] for member, array in inputs.items()})
-        assert found[place].tobytes() == few.tobytes()
+        assert expected[place].tobytes() == few.tobytes()
 
 
 @of_each_kind
@@ -49,8 +49,8 @@ def test_it_takes_little_memory_beside_the_outputs(name: str) -> None:
     oracle, inputs = asked(name)
     tracemalloc.start()
     try:
-        found = oracle.expected(inputs)
+        expected = oracle.expected(inputs)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak - found.nbytes < MOST_BYTES, f"{(peak - found.nbytes) >> 20} MiB"
+    assert peak - expected.nbytes < MOST_BYTES, f"{(peak - expected.nbytes) >> 20} MiB"

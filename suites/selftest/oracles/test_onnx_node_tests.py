@@ -51,14 +51,14 @@ def cases() -> dict[str, tuple[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some operators' cases overflow on purpose
         collected = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
-    found = {}
+    cases_by_name = {}
     for case in collected:
         nodes = case.model.graph.node
         if len(nodes) == 1 and nodes[0].op_type not in ELSEWHERE and not case.name.endswith("_expanded"):
             name = counterpart(nodes[0])
             if name is not None:
-                found[case.name] = (name, case)
-    return found
+                cases_by_name[case.name] = (name, case)
+    return cases_by_name
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
@@ -68,26 +68,26 @@ def attributes_of(node: Any) -> dict[str, Any]:
 
 def counterpart(node: Any) -> str | None:
     """The operator, with its enumerator, that a node is one of."""
-    given = attributes_of(node)
+    attributes = attributes_of(node)
     if node.op_type == "Mod":
-        return "MODULUS_TRUNCATE" if given.get("fmod") else "MODULUS_FLOOR"
+        return "MODULUS_TRUNCATE" if attributes.get("fmod") else "MODULUS_FLOOR"
     if node.op_type == "BitShift":
-        return f"BIT_SHIFT_{given['direction'].decode()}"
+        return f"BIT_SHIFT_{attributes['direction'].decode()}"
     if node.op_type == "IsInf":
-        signs = given.get("detect_positive", 1), given.get("detect_negative", 1)
+        signs = attributes.get("detect_positive", 1), attributes.get("detect_negative", 1)
         return "IS_INFINITY " + {(1, 1): "EITHER", (1, 0): "POSITIVE", (0, 1): "NEGATIVE"}[signs]
     named = {row.name: name for name, row in reversed(COUNTERPARTS.items()) if row.name}
     named |= {"Add": "ADD", "Max": "MAX", **OVER_BYTES}
     return named.get(node.op_type)
 
 
-def spread(array: np.ndarray, shape: tuple[int, ...], given: Mapping[str, Any], parameter: bool) -> np.ndarray:
+def spread(array: np.ndarray, shape: tuple[int, ...], attributes: Mapping[str, Any], parameter: bool) -> np.ndarray:
     """An input with as many elements as the output; scales and zero points along their axis, or by blocks of it."""
-    axis = given.get("axis", 1)
+    axis = attributes.get("axis", 1)
     if parameter and array.ndim == 1 and len(shape) > 1:
         array = array.reshape([-1 if place == axis else 1 for place in range(len(shape))])
-    if parameter and given.get("block_size"):
-        array = np.repeat(array, given["block_size"], axis=axis)
+    if parameter and attributes.get("block_size"):
+        array = np.repeat(array, attributes["block_size"], axis=axis)
     return np.broadcast_to(array, shape).ravel()
 
 
@@ -101,11 +101,11 @@ def vector_of(name: str) -> Vector | str:
     short, _, mode = operator.partition(" ")
     table = TABLES.operator(f"ELEMENT_WISE_{short}")
     members = table.inputs
-    if not len([one for one in members if not table.tensors[one].optional]) <= len(inputs) <= len(members):
+    if not len([member for member in members if not table.tensors[member].optional]) <= len(inputs) <= len(members):
         return NOT_TWO
-    given, quantised = attributes_of(node), "QUANTIZE" in short
+    node_attributes, quantised = attributes_of(node), "QUANTIZE" in short
     arrays = [
-        np.ascontiguousarray(spread(np.asarray(array), output.shape, given, quantised and place > 0))
+        np.ascontiguousarray(spread(np.asarray(array), output.shape, node_attributes, quantised and place > 0))
         for place, array in enumerate(inputs)
     ]
     arrays = [array.astype(np.uint8) if array.dtype == bool else array for array in (*arrays, output.ravel())]
@@ -126,9 +126,9 @@ def vectors_of(operator: str) -> dict[str, Vector]:
 @pytest.mark.parametrize("operator", sorted({*OPERATORS} - WITHOUT))
 @pytest.mark.size("thorough", brief=6)
 def test_what_onnx_expects_is_accepted_and_what_lies_next_to_it_refused(operator: str) -> None:
-    found = vectors_of(operator)
-    assert found, f"no case of {operator} is judged"
-    for name, vector in found.items():
+    vectors = vectors_of(operator)
+    assert vectors, f"no case of {operator} is judged"
+    for name, vector in vectors.items():
         accepted = accepted_of(TABLES, vector)
         assert refused(TABLES, vector, accepted) == [], name
         tried, unseen = unnoticed(TABLES, vector, accepted)
@@ -154,8 +154,8 @@ def test_wrong_vectors_are_refused_by_both_oracles(name: str, wrong: Callable[..
     vector = vector_of(name)
     assert isinstance(vector, Vector)
     output = wrong(*vector.inputs.values()).astype(vector.output.dtype)
-    found = refused(TABLES, vector.with_output(output))
-    assert {oracle for oracle in ("exact", "vectorised") for line in found if f"the {oracle} oracle" in line} == {
+    refusals = refused(TABLES, vector.with_output(output))
+    assert {oracle for oracle in ("exact", "vectorised") for line in refusals if f"the {oracle} oracle" in line} == {
         "exact",
         "vectorised",
     }

@@ -71,8 +71,8 @@ def test_a_wider_maximum_is_the_same_for_every_element(outputs: list[int], store
     attributes = {"ScaleBias": None, "Min": np.float32(300)}
     operator = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
     case = Case(operator, Values.of([0], DataType.UINT8), "threshold.cast.out-of-range")
-    given = np.array(outputs, np.uint8)
-    run = Execution({"InputTensor": np.zeros_like(given)}, given, given, (), (), None)
+    values = np.array(outputs, np.uint8)
+    run = Execution({"InputTensor": np.zeros_like(values)}, values, values, (), (), None)
     assert wider_maximum(Bench("x", Reference(), {}, load_tables()), case, run) == stored
 
 
@@ -134,7 +134,7 @@ class OffByOne(_WiderMaximum):
     "implementation, accepted", [(Reference, True), (Wrapped, True), (Saturated, True), (OffByOne, False)]
 )
 @pytest.mark.parametrize("bound", [70000.0, 3e9])
-@pytest.mark.parametrize("data_type", [DataType.INT16, DataType.UINT16], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.INT16, DataType.UINT16], ids=lambda kind: kind.name)
 def test_a_threshold_beyond_the_type(
     implementation: type[Reference], accepted: bool, bound: float, data_type: DataType
 ) -> None:
@@ -249,16 +249,16 @@ def open_case(scale_bias: ScaleBias | None, max_: float, *, in_place: bool = Fal
 @pytest.mark.parametrize("max_", [300.0, np.nan])
 @pytest.mark.parametrize("scale_bias", [None, ScaleBias(2, 5), ScaleBias(-1, 7)])
 def test_what_layout_count_and_value_have_wrong_under_an_open_bound(scale_bias: ScaleBias | None, max_: float) -> None:
-    one = open_case(scale_bias, max_)
-    assert not judge_case(Bench("x", Reference(), {}, load_tables()), one).findings, "the control"
+    case = open_case(scale_bias, max_)
+    assert not judge_case(Bench("x", Reference(), {}, load_tables()), case).findings, "the control"
 
     def blamed(implementation: type[Reference]) -> str:
         bench = Bench("x", implementation(), {}, load_tables())
-        return smallest(bench, judge_case(bench, one).findings[0]).clause
+        return smallest(bench, judge_case(bench, case).findings[0]).clause
 
     assert blamed(StridedReadAsPacked) == "tensor.strides.padded"
     assert blamed(WrongPast1000Elements) == "tensor.position"
-    assert blamed(OddValuesAreOneMore) == one.clause
+    assert blamed(OddValuesAreOneMore) == case.clause
 
 
 def test_what_is_wrong_in_place_alone_under_an_open_bound() -> None:
@@ -270,5 +270,5 @@ def test_what_is_wrong_in_place_alone_under_an_open_bound() -> None:
 
     bench = Bench("x", WrongInPlace(), {}, load_tables())
     assert not judge_case(bench, open_case(None, 300.0)).findings, "the control"
-    found = smallest(bench, judge_case(bench, open_case(None, 300.0, in_place=True)).findings[0])
-    assert (found.clause, "in place" in found.needs) == ("clip.in-place", True)
+    finding = smallest(bench, judge_case(bench, open_case(None, 300.0, in_place=True)).findings[0])
+    assert (finding.clause, "in place" in finding.needs) == ("clip.in-place", True)

@@ -54,15 +54,15 @@ def assert_same_sets(operator: OperatorDesc, x: Any, *, strict: bool) -> None:
         return
     acceptance = vectorised.acceptance(x)
     bits = x.view(operator.input.data_type.bits_dtype)
-    for pattern, found in zip(bits.tolist(), acceptance.elements(), strict=True):
+    for pattern, element in zip(bits.tolist(), acceptance.elements(), strict=True):
         wanted = exact.acceptable(pattern)
-        assert found == wanted, f"{operator!r} of 0x{pattern:x}, strict {strict}: {found} is not {wanted}"
+        assert element == wanted, f"{operator!r} of 0x{pattern:x}, strict {strict}: {element} is not {wanted}"
     assert acceptance.admits(vectorised.expected(x)).all()
 
 
 def bounded_operators() -> list[OperatorDesc]:
     """Every cast of a bound and every comparison, without ScaleBias, on the narrow types."""
-    found = [rounding(DataType.FLOAT16, mode) for mode in MODES]
+    operators = [rounding(DataType.FLOAT16, mode) for mode in MODES]
     tiny = 2.0**-24
     floats = [
         (-1.5, 2.5),
@@ -78,14 +78,14 @@ def bounded_operators() -> list[OperatorDesc]:
         (np.nan, np.nan),
         (2.0**-149, 2),
     ]
-    found += [bounded(DataType.FLOAT16, *bounds) for bounds in floats]
-    found += [threshold(DataType.FLOAT16, low) for low in (0.5, 0.1, -65519, 65510, tiny / 2, -0.0, np.nan)]
+    operators += [bounded(DataType.FLOAT16, *bounds) for bounds in floats]
+    operators += [threshold(DataType.FLOAT16, low) for low in (0.5, 0.1, -65519, 65510, tiny / 2, -0.0, np.nan)]
     for data_type in NARROW[1:]:
-        found += [bounded(data_type, 2.9, 99.99), bounded(data_type, 100.5, 7.5), threshold(data_type, 7.5)]
-        found += [bounded(data_type, 1e9, 5), threshold(data_type, np.nan)]
+        operators += [bounded(data_type, 2.9, 99.99), bounded(data_type, 100.5, 7.5), threshold(data_type, 7.5)]
+        operators += [bounded(data_type, 1e9, 5), threshold(data_type, np.nan)]
         if data_type.is_signed:
-            found += [bounded(data_type, -2.9, 2.9), threshold(data_type, -0.5)]
-    return found
+            operators += [bounded(data_type, -2.9, 2.9), threshold(data_type, -0.5)]
+    return operators
 
 
 def named(operator: OperatorDesc | int) -> str:
@@ -158,23 +158,25 @@ def factors_of(data_type: DataType) -> list[tuple[str, float, float]]:
 def scaled_operators(data_type: DataType) -> list[OperatorDesc]:
     """Each pair in turn before bounds that change nothing and before bounds that change much."""
     low, high = edge_values.limits_as_float(data_type) if not data_type.is_floating else (-np.inf, np.inf)
-    found = []
+    operators = []
     for place, (_, scale, bias) in enumerate(factors_of(data_type)):
         scale_bias = ScaleBias(scale, bias)
-        found.append(bounded(data_type, 3, 99, scale_bias) if place % 8 == 7 else threshold(data_type, low, scale_bias))
-    found.append(bounded(data_type, low, high, ScaleBias(1.7, 3)))
-    return found
+        operators.append(
+            bounded(data_type, 3, 99, scale_bias) if place % 8 == 7 else threshold(data_type, low, scale_bias)
+        )
+    operators.append(bounded(data_type, low, high, ScaleBias(1.7, 3)))
+    return operators
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("data_type", [DataType.INT8, DataType.UINT8], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.INT8, DataType.UINT8], ids=lambda kind: kind.name)
 def test_every_8_bit_input_under_every_scale_and_bias(data_type: DataType) -> None:
     for operator in scaled_operators(data_type):
         assert_same_sets(operator, edge_values.every_pattern(data_type), strict=False)
 
 
 @pytest.mark.size("all")
-@pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.INT16, DataType.UINT16], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.INT16, DataType.UINT16], ids=lambda kind: kind.name)
 def test_every_16_bit_input_under_scale_and_bias(data_type: DataType) -> None:
     """Every input under one pair, dealt out so that each pair gets inputs of every size and sign, and all specials."""
     x = edge_values.every_pattern(data_type, nan=True)
@@ -198,16 +200,20 @@ def close_inputs(data_type: DataType, scale: float, bias: float) -> Any:
         limits = [float(own.min), float(own.max), 2.0**24, 2.0**53, -(2.0**31), 2.0**32, 0.5, -0.5]
     with np.errstate(all="ignore"):
         reached = [np.float64(limit - shift) / np.float64(np.float32(scale)) for limit in limits for shift in (0, bias)]
-        kept = [one for one in reached if np.isfinite(one) and abs(one) < (1e300 if data_type.is_floating else 2.0**62)]
+        kept = [
+            number
+            for number in reached
+            if np.isfinite(number) and abs(number) < (1e300 if data_type.is_floating else 2.0**62)
+        ]
         if data_type.is_floating:
-            found = edge_values.neighbours(np.array(kept).astype(numpy), data_type)
+            neighbours = edge_values.neighbours(np.array(kept).astype(numpy), data_type)
         else:
-            whole = {int(one) + step for one in kept for step in (-1, 0, 1)} | {int(own.min), int(own.max)}
-            found = np.array(sorted(one for one in whole if int(own.min) <= one <= int(own.max)), numpy)
-    return np.unique(found)
+            whole = {int(number) + step for number in kept for step in (-1, 0, 1)} | {int(own.min), int(own.max)}
+            neighbours = np.array(sorted(number for number in whole if int(own.min) <= number <= int(own.max)), numpy)
+    return np.unique(neighbours)
 
 
-@pytest.mark.parametrize("data_type", WIDE, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", WIDE, ids=lambda kind: kind.name)
 @pytest.mark.size("thorough", brief=1)
 def test_wide_inputs_beside_every_limit_under_every_scale_and_bias(data_type: DataType) -> None:
     drawn = np.random.Generator(np.random.PCG64(23))
@@ -218,7 +224,7 @@ def test_wide_inputs_beside_every_limit_under_every_scale_and_bias(data_type: Da
         assert_same_sets(operator, close[::5], strict=True)
 
 
-@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT64], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT64], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 def test_nan_and_subnormal_bounds_of_wide_floats(data_type: DataType, strict: bool) -> None:
     tiny, small = 2.0**-149, 2.0**-126
@@ -253,8 +259,8 @@ def patterns(data_type: DataType) -> st.SearchStrategy[Any]:
     """Small arrays of any bit patterns, boundary values among them."""
     width = 8 * data_type.itemsize
     known = [int(value.view(data_type.bits_dtype)) for value in edge_values.inputs(data_type)]
-    one = st.integers(0, (1 << width) - 1) | st.sampled_from(known)
-    return st.lists(one, min_size=1, max_size=12).map(
+    bit_patterns = st.integers(0, (1 << width) - 1) | st.sampled_from(known)
+    return st.lists(bit_patterns, min_size=1, max_size=12).map(
         lambda bits: np.array(bits, data_type.bits_dtype).view(data_type.numpy)
     )
 
@@ -294,16 +300,16 @@ def test_every_float32_tie_and_neighbour(mode: str) -> None:
     assert_same_sets(rounding(DataType.FLOAT32, mode), x, strict=True)
 
 
-def differing(one: VectorOracle, other: OperatorDesc, x: Any, *, strict: bool = False) -> bool:
+def differing(vector_oracle: VectorOracle, other: OperatorDesc, x: Any, *, strict: bool = False) -> bool:
     """Whether the vectorised oracle of one description and the exact one of another accept something else."""
-    law = TABLES.law(TABLES.operator(other.name)).with_expression(one.expression)
+    law = TABLES.law(TABLES.operator(other.name)).with_expression(vector_oracle.expression)
     exact = ExactOracle(law, other, strict=strict)
-    wanted = [exact.acceptable(pattern) for pattern in x.view(one.data_type.bits_dtype).tolist()]
-    return list(one.acceptance(x).elements()) != wanted
+    wanted = [exact.acceptable(pattern) for pattern in x.view(vector_oracle.data_type.bits_dtype).tolist()]
+    return list(vector_oracle.acceptance(x).elements()) != wanted
 
 
 @pytest.mark.parametrize(
-    "data_type", [DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64, DataType.INT32], ids=lambda one: one.name
+    "data_type", [DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64, DataType.INT32], ids=lambda kind: kind.name
 )
 def test_a_planted_difference_is_seen(data_type: DataType) -> None:
     table = TABLES.operator("ELEMENT_WISE_CLIP")

@@ -67,12 +67,12 @@ def acceptables(values: np.ndarray, data_type: DataType) -> list[Acceptable]:
 def dissenters(outside: np.ndarray, data_type: DataType, **inner: Iterable[Acceptable]) -> dict[str, str]:
     """The inner oracles that accept anything else than the answer from outside, each with the first such element."""
     wanted = acceptables(outside, data_type)
-    found: dict[str, str] = {}
+    differences: dict[str, str] = {}
     for name, answers in inner.items():
         pairs = enumerate(zip(answers, wanted, strict=True))
         wrong = [f"element {index}: {answer} is not {right}" for index, (answer, right) in pairs if answer != right]
-        found |= {name: wrong[0]} if wrong else {}
-    return found
+        differences |= {name: wrong[0]} if wrong else {}
+    return differences
 
 
 def dissent(
@@ -85,10 +85,10 @@ def dissent(
     exact = ExactOracle(law, operator, strict=True)
     vectorised = VectorOracle(law, operator, strict=True)
     answers = (exact.acceptable(bits) for bits in x.view(data_type.bits_dtype).tolist())
-    found = dissenters(outside, data_type, exact=answers, vectorised=vectorised.acceptance(x).elements())
+    differences = dissenters(outside, data_type, exact=answers, vectorised=vectorised.acceptance(x).elements())
     quick = vectorised.expected(x)
     apart = quick.view(data_type.bits_dtype) != outside.view(data_type.bits_dtype)  # NaNs may be
-    return found | dissenters(outside[apart], data_type, vectorised=acceptables(quick[apart], data_type))
+    return differences | dissenters(outside[apart], data_type, vectorised=acceptables(quick[apart], data_type))
 
 
 # --------------------------------------------------------------------------------------------------- MPFR
@@ -315,16 +315,16 @@ def scale_bias_dissent(data_type: DataType, triple: Triple, paths: list[np.ndarr
     """
     operator = describe(CLIP, data_type, ScaleBias=ScaleBias(*triple[1:]), Min=-INF, Max=INF)
     x, table = encoded([triple[0]], data_type), TABLES.operator(CLIP)
-    found = {} if np.isnan(paths[0]).any() else dissent(operator, x, paths[0])  # after a NaN the bounds count too
+    differences = {} if np.isnan(paths[0]).any() else dissent(operator, x, paths[0])  # after a NaN the bounds count too
     exact = ExactOracle(TABLES.law(table), operator).acceptable(int(x.view(data_type.bits_dtype)[0]))
     lenient = VectorOracle(TABLES.law(table), operator).acceptance(x).element(0)
     for name, accepted in (("exact", exact), ("vectorised", lenient)):
         for path in paths:
             if not accepted.admits(int(path.view(data_type.bits_dtype)[0]), data_type):
-                found[name] = f"{path} is a path and not accepted"
+                differences[name] = f"{path} is a path and not accepted"
         if nothing_tiny(data_type, triple) and accepted != any_of(paths, data_type):
-            found.setdefault(name, f"{accepted} is more than the paths' {any_of(paths, data_type)}")
-    return found
+            differences.setdefault(name, f"{accepted} is more than the paths' {any_of(paths, data_type)}")
+    return differences
 
 
 @st.composite
@@ -434,13 +434,13 @@ def node_cases() -> dict[str, NodeCase]:
         collected = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
     nodes = {case.name: case.model.graph.node for case in collected}
     about = {name for name, graph in nodes.items() if len(graph) == 1 and graph[0].op_type in ("Clip", "Round")}
-    found = {}
+    cases_by_name = {}
     for case in collected:
         if case.name.partition("_expanded")[0] in about:
             ((inputs, outputs),) = case.data_sets
             operators = {node.op_type for node in nodes[case.name]}
-            found[case.name] = NodeCase(operators, [np.asarray(item) for item in inputs], outputs[0].ravel())
-    return found
+            cases_by_name[case.name] = NodeCase(operators, [np.asarray(item) for item in inputs], outputs[0].ravel())
+    return cases_by_name
 
 
 def case_dissent(case: NodeCase, outside: np.ndarray) -> dict[str, str]:

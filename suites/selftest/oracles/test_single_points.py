@@ -52,12 +52,12 @@ def test_a_scale_and_a_bias_of_a_power_are_of_its_first_input(
     power = load_tables().law(load_tables().operator("POW"))
     tensors = dict.fromkeys(("InputTensor", "ExponentTensor", "OutputTensor"), TensorDesc(INT8, (1,)))
     scaled = OperatorDesc("ELEMENT_WISE_POW", tensors, {"ScaleBias": ScaleBias(scale, bias)})
-    given = {name: np.array([bits], np.int8) for name, bits in (("x", 3), ("exponent", 2))}
-    for found in (
+    inputs = {name: np.array([bits], np.int8) for name, bits in (("x", 3), ("exponent", 2))}
+    for acceptable in (
         TypedOracle(power, scaled, strict).acceptable({"x": 3, "exponent": 2}),
-        TypedVectorOracle(power, scaled, strict=strict).acceptance(given).element(0),
+        TypedVectorOracle(power, scaled, strict=strict).acceptance(inputs).element(0),
     ):
-        assert (found.patterns, found.any_value) == (right or set(), right is None)
+        assert (acceptable.patterns, acceptable.any_value) == (right or set(), right is None)
 
 
 @pytest.mark.parametrize("output", [0, 1])
@@ -107,20 +107,20 @@ class TwoBehaviours:
 
 def test_a_behaviour_that_says_nothing_of_an_element_accepts_nothing_there() -> None:
     """Another's result stands for it; where none says anything the formula's stays."""
-    one = settled("b == 0", '"0"')
-    judging = TypedVectorOracle(one, of_single_elements(one, T=INT8))
+    operator_law = settled("b == 0", '"0"')
+    judging = TypedVectorOracle(operator_law, of_single_elements(operator_law, T=INT8))
     point = cast(SilentPoint, TwoBehaviours())  # of which nothing else is asked
-    found = judging._settled(point, {}, _Value(INT8, [np.array([5, 5, 5], np.int8)]))
-    columns = np.array([np.broadcast_to(array, 3) for array in found.alternatives])
+    value = judging._settled(point, {}, _Value(INT8, [np.array([5, 5, 5], np.int8)]))
+    columns = np.array([np.broadcast_to(array, 3) for array in value.alternatives])
     assert [set(columns[:, place].tolist()) for place in range(3)] == [{2}, {1, 3}, {5}]
 
 
 def test_what_no_silent_point_settles_stays_open() -> None:
     """Of two divisions by zero in the same arrays the point is about the first."""
-    one = settled("b == 0 and a == 1", '"5"')
-    given = {"a": np.array([1, 12, 12], np.int8), "b": np.array([0, 0, 4], np.int8)}
-    found = TypedVectorOracle(one, of_single_elements(one, T=INT8)).acceptance(given)
-    assert [accepted.any_value for accepted in found.elements()] == [False, True, False]
+    operator_law = settled("b == 0 and a == 1", '"5"')
+    inputs = {"a": np.array([1, 12, 12], np.int8), "b": np.array([0, 0, 4], np.int8)}
+    acceptance = TypedVectorOracle(operator_law, of_single_elements(operator_law, T=INT8)).acceptance(inputs)
+    assert [accepted.any_value for accepted in acceptance.elements()] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_what_no_silent_point_settles_stays_open() -> None:
 )
 def test_what_may_be_anything_counts_only_where_it_is_chosen(formula: str, right: set[int], wrong: set[int]) -> None:
     """12 / 0."""
-    one = law("ADD", formula=formula, types="{T: [INT8]}", latitude="")
-    assert {output for output in right | wrong if accepts(one, output, types={"T": INT8}, a=12, b=0)} == right
+    operator_law = law("ADD", formula=formula, types="{T: [INT8]}", latitude="")
+    assert {output for output in right | wrong if accepts(operator_law, output, types={"T": INT8}, a=12, b=0)} == right
 
 
 @pytest.mark.parametrize(
@@ -201,18 +201,20 @@ def test_a_cast_beyond_the_type_counts_only_where_it_is_chosen(x: float, output:
 @pytest.mark.parametrize("counts", ["[4, 4]", "[1, 8]"])
 def test_what_float64_cannot_stand_for_is_refused_where_a_level_lists_it(counts: str) -> None:
     """Feature level 1.0 lists four dimensions alone."""
-    one = law("CAST", types="{T: [INT64], U: [FLOAT32]}", counts=counts)
-    wrong = of_single_elements(one, T=DataType.INT64, U=F32)
+    operator_law = law("CAST", types="{T: [INT64], U: [FLOAT32]}", counts=counts)
+    wrong = of_single_elements(operator_law, T=DataType.INT64, U=F32)
     with pytest.raises(UsageError, match="INT64 meets another type"):
-        TypedVectorOracle(one, wrong).acceptance({"x": np.zeros(1, np.int64)})
+        TypedVectorOracle(operator_law, wrong).acceptance({"x": np.zeros(1, np.int64)})
 
 
 def test_a_type_that_no_level_lists_and_float64_cannot_stand_for_may_be_anything() -> None:
-    one = law("CAST", types="{T: [INT32], U: [FLOAT32]}")
-    assert accepts(one, 3.0, types={"T": DataType.INT64, "U": F32}, x=3)
-    given = {"x": np.array([3, 4], np.int64)}
-    found = TypedVectorOracle(one, of_single_elements(one, T=DataType.INT64, U=F32)).acceptance(given)
-    assert [accepted.any_value for accepted in found.elements()] == [True, True]
+    operator_law = law("CAST", types="{T: [INT32], U: [FLOAT32]}")
+    assert accepts(operator_law, 3.0, types={"T": DataType.INT64, "U": F32}, x=3)
+    inputs = {"x": np.array([3, 4], np.int64)}
+    acceptance = TypedVectorOracle(operator_law, of_single_elements(operator_law, T=DataType.INT64, U=F32)).acceptance(
+        inputs
+    )
+    assert [accepted.any_value for accepted in acceptance.elements()] == [True, True]
 
 
 @pytest.mark.parametrize("number", [70000, -3, -70000, -5 * 10**9, 2**53 + 2, -(2**53) - 2, 3 * 2**63, -(2**65)])
@@ -220,9 +222,9 @@ def test_a_type_that_no_level_lists_and_float64_cannot_stand_for_may_be_anything
 def test_a_number_of_a_formula_is_taken_modulo_the_width_of_the_type(name: str, number: int) -> None:
     kind = DataType[name]
     right = (number + 1) % 2 ** (8 * kind.itemsize)
-    one = law("ADD", formula=f"a + {number}", types=f"{{T: [{name}]}}", latitude="")
-    assert accepts(one, np.array([right], kind.bits_dtype), types={"T": kind}, a=1, b=0)
-    assert not accepts(one, np.array([right ^ 1], kind.bits_dtype), types={"T": kind}, a=1, b=0)
+    operator_law = law("ADD", formula=f"a + {number}", types=f"{{T: [{name}]}}", latitude="")
+    assert accepts(operator_law, np.array([right], kind.bits_dtype), types={"T": kind}, a=1, b=0)
+    assert not accepts(operator_law, np.array([right ^ 1], kind.bits_dtype), types={"T": kind}, a=1, b=0)
 
 
 @pytest.mark.parametrize("a, b", [(NAN, 1.0), (1.0, NAN), (NAN, NAN)])

@@ -188,30 +188,34 @@ def law(name: str, **changes: str) -> Law:
     return tables.law(tables.operator(f"OWN_{name}"))
 
 
-def of_single_elements(one: Law, lacking: tuple[str, ...] = (), **types: DataType) -> OperatorDesc:
+def of_single_elements(operator_law: Law, lacking: tuple[str, ...] = (), **types: DataType) -> OperatorDesc:
     tensors = {
-        member: TensorDesc(types[row.type], (1,)) for member, row in one.table.tensors.items() if member not in lacking
+        member: TensorDesc(types[row.type], (1,))
+        for member, row in operator_law.table.tensors.items()
+        if member not in lacking
     }
-    return OperatorDesc(one.table.operator, tensors, {})
+    return OperatorDesc(operator_law.table.operator, tensors, {})
 
 
 def oracles(
-    one: Law, operator: OperatorDesc, *, strict: bool
+    operator_law: Law, operator: OperatorDesc, *, strict: bool
 ) -> tuple[TypedOracle | ApproximateOracle, TypedVectorOracle | ApproximateVectorOracle]:
     """The exact oracle and the vectorised one that a description has: of exact results, or of approximate ones."""
-    if is_approximate(one.table, Signature.of(operator, one.table)):
-        return ApproximateOracle(one, operator, strict), ApproximateVectorOracle(one, operator, strict=strict)
-    return TypedOracle(one, operator, strict), TypedVectorOracle(one, operator, strict=strict)
+    if is_approximate(operator_law.table, Signature.of(operator, operator_law.table)):
+        return ApproximateOracle(operator_law, operator, strict), ApproximateVectorOracle(
+            operator_law, operator, strict=strict
+        )
+    return TypedOracle(operator_law, operator, strict), TypedVectorOracle(operator_law, operator, strict=strict)
 
 
-def elements(one: Law, types: Mapping[str, DataType], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    found = {}
-    for name, member in one.table.formula_names.items():
+def elements(operator_law: Law, types: Mapping[str, DataType], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    arrays = {}
+    for name, member in operator_law.table.formula_names.items():
         if name in values:
-            given = values[name]
-            kind = types[one.table.tensors[member].type].numpy
-            found[name] = given if isinstance(given, np.ndarray) else np.array([given]).astype(kind)
-    return found
+            operand = values[name]
+            kind = types[operator_law.table.tensors[member].type].numpy
+            arrays[name] = operand if isinstance(operand, np.ndarray) else np.array([operand]).astype(kind)
+    return arrays
 
 
 def bits_of(array: np.ndarray) -> list[int]:
@@ -219,18 +223,18 @@ def bits_of(array: np.ndarray) -> list[int]:
 
 
 def accepts(
-    one: Law, output: Any, *, types: Any, strict: bool = False, lacking: tuple[str, ...] = (), **values: Any
+    operator_law: Law, output: Any, *, types: Any, strict: bool = False, lacking: tuple[str, ...] = (), **values: Any
 ) -> bool:
     """Whether both oracles accept an output; they have to agree."""
-    operator = of_single_elements(one, lacking, **types)
-    given = elements(one, types, values)
-    kind = types[one.table.tensors[one.table.output].type]
-    found = output if isinstance(output, np.ndarray) else np.array([output]).astype(kind.numpy)
-    by_element, in_arrays = oracles(one, operator, strict=strict)
-    exact = by_element.acceptable({name: bits_of(array)[0] for name, array in given.items()})
-    vectorised = in_arrays.acceptance(given)
-    accepted = exact.admits(bits_of(found)[0], kind)
-    shown = found.view(vectorised.data_type.numpy)  # patterns, in the bits domain
+    operator = of_single_elements(operator_law, lacking, **types)
+    inputs = elements(operator_law, types, values)
+    kind = types[operator_law.table.tensors[operator_law.table.output].type]
+    outputs = output if isinstance(output, np.ndarray) else np.array([output]).astype(kind.numpy)
+    by_element, in_arrays = oracles(operator_law, operator, strict=strict)
+    exact = by_element.acceptable({name: bits_of(array)[0] for name, array in inputs.items()})
+    vectorised = in_arrays.acceptance(inputs)
+    accepted = exact.admits(bits_of(outputs)[0], kind)
+    shown = outputs.view(vectorised.data_type.numpy)  # patterns, in the bits domain
     assert bool(vectorised.admits(shown)[0]) == accepted, (values, output, exact)
     return accepted
 
@@ -443,9 +447,9 @@ def test_bits() -> None:
         (F16, 0x8001, 0xFFFF, 0x8001),
         (INT8, 0xF0, 0x3C, 0x30),
     ):
-        given = {"a": pattern(kind, a), "b": pattern(kind, b)}
-        assert accepts(bit_and, pattern(kind, right), types={"T": kind}, **given)
-        assert not accepts(bit_and, pattern(kind, right ^ 2), types={"T": kind}, **given)
+        inputs = {"a": pattern(kind, a), "b": pattern(kind, b)}
+        assert accepts(bit_and, pattern(kind, right), types={"T": kind}, **inputs)
+        assert not accepts(bit_and, pattern(kind, right ^ 2), types={"T": kind}, **inputs)
     zeros = {"a": pattern(F32, 0x80000000), "b": pattern(F32, 0x80000000)}
     assert not accepts(bit_and, 0.0, types={"T": F32}, **zeros)  # no closure over zeros: these are patterns
 
@@ -482,9 +486,9 @@ def test_quantization() -> None:
         (INF, 1.0, 3, 255),
         (-INF, 1.0, 3, 0),
     ):
-        given = {"x": x, "scale": scale, "zero_point": zero_point}
-        assert accepts(quantize, wanted, types=types, **given)
-        assert not accepts(quantize, wanted ^ 4, types=types, **given)
+        inputs = {"x": x, "scale": scale, "zero_point": zero_point}
+        assert accepts(quantize, wanted, types=types, **inputs)
+        assert not accepts(quantize, wanted ^ 4, types=types, **inputs)
     without = {"lacking": ("ZeroPointTensor",), "types": types}
     assert accepts(quantize, 5, x=10.0, scale=2.0, **without)
     assert not accepts(quantize, 8, x=10.0, scale=2.0, **without)
@@ -506,9 +510,9 @@ def test_quantization() -> None:
         (UINT8, -3, 0),
     ],
 )
-@pytest.mark.parametrize("given", [F32, INT32])
-def test_the_limits_of_another_type(given: DataType, kind: DataType, x: int, wanted: int) -> None:
-    clamp, types = law("CLAMP"), {"T": given, "U": kind}
+@pytest.mark.parametrize("data_type", [F32, INT32])
+def test_the_limits_of_another_type(data_type: DataType, kind: DataType, x: int, wanted: int) -> None:
+    clamp, types = law("CLAMP"), {"T": data_type, "U": kind}
     assert accepts(clamp, wanted, types=types, x=x)
     assert not accepts(clamp, wanted ^ 1, types=types, x=x)
 
@@ -602,12 +606,12 @@ def patterns(data_type: DataType, count: int, seed: int) -> np.ndarray:
     generator = np.random.Generator(np.random.PCG64(seed))
     top = (1 << 8 * data_type.itemsize) - 1
     every = generator.integers(0, top, count, np.uint64, endpoint=True)
-    found = [every.astype(data_type.bits_dtype).view(data_type.numpy)]
-    found.append(generator.integers(0, 100, count).astype(data_type.numpy))
+    arrays = [every.astype(data_type.bits_dtype).view(data_type.numpy)]
+    arrays.append(generator.integers(0, 100, count).astype(data_type.numpy))
     if data_type.is_floating:
-        found.append(generator.normal(0, 40, count).astype(data_type.numpy))
-        found.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 0.5], data_type.numpy))
-    mixed = np.concatenate(found)
+        arrays.append(generator.normal(0, 40, count).astype(data_type.numpy))
+        arrays.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 0.5], data_type.numpy))
+    mixed = np.concatenate(arrays)
     generator.shuffle(mixed)
     return mixed
 
@@ -617,35 +621,41 @@ def patterns(data_type: DataType, count: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("name", TABLES)
 def test_the_oracles_agree(name: str, strict: bool) -> None:
     """On every signature: the same sets, and the same verdict on the patterns around their ends."""
-    one = law(name)
-    for signature in signatures(one.table):
+    operator_law = law(name)
+    for signature in signatures(operator_law.table):
         types = dict(signature.types)
         lacking = tuple(
-            member for member, row in one.table.tensors.items() if row.optional and member not in signature.present
+            member
+            for member, row in operator_law.table.tensors.items()
+            if row.optional and member not in signature.present
         )
-        operator = of_single_elements(one, lacking, **types)
-        assert Signature.of(operator, one.table) == signature
-        exact, vectorised = oracles(one, operator, strict=strict)
-        given = {
-            label: patterns(types[one.table.tensors[member].type], 40, seed)
-            for seed, (label, member) in enumerate(one.table.formula_names.items())
+        operator = of_single_elements(operator_law, lacking, **types)
+        assert Signature.of(operator, operator_law.table) == signature
+        exact, vectorised = oracles(operator_law, operator, strict=strict)
+        inputs = {
+            label: patterns(types[operator_law.table.tensors[member].type], 40, seed)
+            for seed, (label, member) in enumerate(operator_law.table.formula_names.items())
             if member not in lacking
         }
-        size = min(array.size for array in given.values())
-        given = {label: array[:size] for label, array in given.items()}
-        acceptance = vectorised.acceptance(given)
+        size = min(array.size for array in inputs.values())
+        inputs = {label: array[:size] for label, array in inputs.items()}
+        acceptance = vectorised.acceptance(inputs)
         kind = acceptance.data_type
-        rows = zip(*(bits_of(array) for array in given.values()), strict=True)
-        answers = [exact.acceptable(dict(zip(given, row, strict=True))) for row in rows]
-        told = list(acceptance.elements())
-        assert acceptance.element(size - 1) == told[-1]
+        rows = zip(*(bits_of(array) for array in inputs.values()), strict=True)
+        answers = [exact.acceptable(dict(zip(inputs, row, strict=True))) for row in rows]
+        acceptables = list(acceptance.elements())
+        assert acceptance.element(size - 1) == acceptables[-1]
         for shift in range(-3, 4):
             tried = np.array([around(answer, shift, kind) for answer in answers], kind.bits_dtype).view(kind.numpy)
-            found = acceptance.admits(tried)
+            verdicts = acceptance.admits(tried)
             for index, (answer, bits) in enumerate(zip(answers, bits_of(tried), strict=True)):
-                at = {label: array[index] for label, array in given.items()}
-                assert bool(found[index]) == answer.admits(bits, kind), (str(signature), at, hex(bits), answer)
-                assert told[index].admits(bits, kind) == answer.admits(bits, kind), (at, told[index], answer)
+                at = {label: array[index] for label, array in inputs.items()}
+                assert bool(verdicts[index]) == answer.admits(bits, kind), (str(signature), at, hex(bits), answer)
+                assert acceptables[index].admits(bits, kind) == answer.admits(bits, kind), (
+                    at,
+                    acceptables[index],
+                    answer,
+                )
 
 
 def around(answer: Acceptable, shift: int, kind: DataType) -> int:
@@ -665,11 +675,11 @@ def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
         {"InputTensor": tensor, "OutputTensor": tensor},
         {"RoundingMode": "HALVES_TO_NEAREST_EVEN"},
     )
-    one, other = ExactOracle(round_law, operator), TypedOracle(round_law, operator)
+    exact_oracle, other = ExactOracle(round_law, operator), TypedOracle(round_law, operator)
     every = np.arange(0, 1 << 16, 97, dtype=np.uint16)
-    told = list(TypedVectorOracle(round_law, operator).acceptance({"x": every.view(np.float16)}).elements())
-    for bits, answer in zip(every.tolist(), told, strict=True):
-        assert other.acceptable({"x": bits}) == answer == one.acceptable(bits)
+    acceptables = list(TypedVectorOracle(round_law, operator).acceptance({"x": every.view(np.float16)}).elements())
+    for bits, answer in zip(every.tolist(), acceptables, strict=True):
+        assert other.acceptable({"x": bits}) == answer == exact_oracle.acceptable(bits)
 
 
 def test_an_element_that_is_not_given_is_missed() -> None:
@@ -682,26 +692,28 @@ def test_an_element_that_is_not_given_is_missed() -> None:
 
 
 def test_approximate_results_have_oracles_of_their_own() -> None:
-    one = law("DIVIDE")
+    operator_law = law("DIVIDE")
     for oracle in (TypedOracle, TypedVectorOracle):
         with pytest.raises(UsageError, match="OWN_DIVIDE is approximate on FLOAT32"):
-            oracle(one, of_single_elements(one, T=F32))
-        oracle(one, of_single_elements(one, T=INT8))
+            oracle(operator_law, of_single_elements(operator_law, T=F32))
+        oracle(operator_law, of_single_elements(operator_law, T=INT8))
 
 
 def test_what_float64_cannot_stand_for_is_refused() -> None:
-    one = law("CAST", types="{T: [INT64, FLOAT64], U: [FLOAT32]}")
-    operator = of_single_elements(one, T=DataType.INT64, U=F32)
+    operator_law = law("CAST", types="{T: [INT64, FLOAT64], U: [FLOAT32]}")
+    operator = of_single_elements(operator_law, T=DataType.INT64, U=F32)
     with pytest.raises(UsageError, match="INT64 meets another type"):
-        TypedVectorOracle(one, operator).acceptance({"x": np.zeros(1, np.int64)})
+        TypedVectorOracle(operator_law, operator).acceptance({"x": np.zeros(1, np.int64)})
     with pytest.raises(UsageError, match="FLOAT64 meets another type"):
-        TypedVectorOracle(one, of_single_elements(one, T=DataType.FLOAT64, U=F32)).acceptance({"x": np.zeros(1)})
+        TypedVectorOracle(operator_law, of_single_elements(operator_law, T=DataType.FLOAT64, U=F32)).acceptance(
+            {"x": np.zeros(1)}
+        )
 
 
 def test_a_signature_is_read_from_a_description() -> None:
-    one = law("QUANTIZE_LINEAR")
-    found = signatures(one.table)
-    assert len(found) == 8
-    assert str(found[0]) == "FLOAT32 to UINT8, with ZeroPointTensor"
-    assert found[0].data_type is F32
-    assert found[0]["U"] is UINT8
+    operator_law = law("QUANTIZE_LINEAR")
+    all_signatures = signatures(operator_law.table)
+    assert len(all_signatures) == 8
+    assert str(all_signatures[0]) == "FLOAT32 to UINT8, with ZeroPointTensor"
+    assert all_signatures[0].data_type is F32
+    assert all_signatures[0]["U"] is UINT8

@@ -38,17 +38,19 @@ def oracle(
     return VectorOracle(TABLES.law(table).with_expression(expression), operator, strict=strict)
 
 
-def clip_oracle(data_type: DataType, low: float, high: float, *, strict: bool = False, **given: Any) -> VectorOracle:
-    return oracle("CLIP", data_type, strict=strict, **{"ScaleBias": None, "Min": low, "Max": high, **given})
+def clip_oracle(
+    data_type: DataType, low: float, high: float, *, strict: bool = False, **attributes: Any
+) -> VectorOracle:
+    return oracle("CLIP", data_type, strict=strict, **{"ScaleBias": None, "Min": low, "Max": high, **attributes})
 
 
 def accepted(judging: VectorOracle, x: float) -> set[Any]:
     """The acceptable numbers for one input, "NaN" among them where any NaN is; -0 is told as 0."""
     data_type = judging.data_type
-    given = np.array([x], data_type.numpy)
-    element = judging.acceptance(given).element(0)
+    values = np.array([x], data_type.numpy)
+    element = judging.acceptance(values).element(0)
     bits = np.array(sorted(element.patterns), data_type.bits_dtype).view(data_type.numpy)
-    assert judging.acceptance(given).admits(judging.expected(given)).all()
+    assert judging.acceptance(values).admits(judging.expected(values)).all()
     return {*(value + 0 for value in bits.tolist()), *(["NaN"] if element.any_nan else [])}
 
 
@@ -113,11 +115,11 @@ def test_only_a_cast_that_the_page_leaves_open_may_round_a_bound_either_way(
     operator = OperatorDesc(
         law.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None, "Min": low}
     )
-    given = np.array([-100], data_type.numpy)
-    for one, right in ((law, either), (fixed, {min(either)})):
-        assert accepted(VectorOracle(one, operator), -100) == right
-        bits = int(given.view(data_type.bits_dtype)[0])
-        exact = np.array(sorted(acceptable(one, operator, bits).patterns), data_type.bits_dtype)
+    values = np.array([-100], data_type.numpy)
+    for operator_law, right in ((law, either), (fixed, {min(either)})):
+        assert accepted(VectorOracle(operator_law, operator), -100) == right
+        bits = int(values.view(data_type.bits_dtype)[0])
+        exact = np.array(sorted(acceptable(operator_law, operator, bits).patterns), data_type.bits_dtype)
         assert set(exact.view(data_type.numpy).tolist()) == right
 
 
@@ -152,7 +154,9 @@ def test_the_correctly_rounded_float16_result_is_accepted() -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     x = x[np.isfinite(x)]
     scale, bias = np.float32(0.1), np.float32(0.7)
-    right = [np.float16(float(Fraction(float(one)) * Fraction(float(scale)) + Fraction(float(bias)))) for one in x]
+    right = [
+        np.float16(float(Fraction(float(number)) * Fraction(float(scale)) + Fraction(float(bias)))) for number in x
+    ]
     judging = oracle("THRESHOLD", F16, ScaleBias=ScaleBias(scale, bias), Min=-inf)
     assert judging.judge(x, np.array(right)).size == 0
     off = np.nextafter(np.nextafter(np.array(right), np.float16(inf)), np.float16(inf))
@@ -224,9 +228,9 @@ def test_a_fused_float64_is_rounded_once_over_the_whole_range() -> None:
         x = x[np.isfinite(x)]
         for scale, bias in ((1.1, -1.3), (1 + 2.0**-23, -1), (3, 2.0**-149), (2.0**-149, 1), (3e38, -3e38), (1e-3, 0)):
             s, b = np.float32(scale), np.float32(bias)
-            found = fused_multiply_add_float64(x, s, b)
-            wanted = [nearest(Fraction(one) * Fraction(float(s)) + Fraction(float(b))) for one in x.tolist()]
-            assert found.tolist() == wanted
+            values = fused_multiply_add_float64(x, s, b)
+            wanted = [nearest(Fraction(number) * Fraction(float(s)) + Fraction(float(b))) for number in x.tolist()]
+            assert values.tolist() == wanted
     x = np.array([inf, -inf, nan, 0.0, 2.0])
     np.testing.assert_array_equal(fused_multiply_add_float64(x, np.float32(0), np.float32(3)), [nan, nan, nan, 3, 3])
     assert fused_multiply_add_float64(np.array([2.0]), np.float32(inf), np.float32(3)).tolist() == [inf]
@@ -244,7 +248,7 @@ def test_whole_factors_whose_results_fit_are_exact() -> None:
     assert scaled(DataType.INT32, (1 << 24) - 1, 1, 1) == {1 << 24}
 
 
-@pytest.mark.parametrize("data_type", [DataType.INT64, DataType.UINT64, DataType.INT32], ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", [DataType.INT64, DataType.UINT64, DataType.INT32], ids=lambda kind: kind.name)
 def test_identity_leaves_every_integer_as_it_is(data_type: DataType) -> None:
     most = int(np.iinfo(data_type.numpy).max)
     for x in ((1 << 24) + 1, most - 1, most):
@@ -297,12 +301,12 @@ def test_a_maximum_in_a_wider_type_stores_what_the_scaled_fraction_is_rounded_up
     assert -128 in accepted(oracle("THRESHOLD", DataType.INT8, ScaleBias=scale_bias, Min=5), 3)
 
 
-@pytest.mark.parametrize(("name", "given"), [("ABS", {"ScaleBias": None}), ("NEGATE", {})])
-def test_what_the_least_integer_becomes_saturates_or_wraps(name: str, given: dict[str, Any]) -> None:
-    assert accepted(oracle(name, DataType.INT8, **given), -128) == {-128, 127}
-    assert accepted(oracle(name, DataType.INT8, **given), -127) == {127}
-    assert accepted(oracle(name, DataType.INT64, **given), -FAR - FAR) == {-FAR - FAR, FAR - 1 + FAR}
-    assert accepted(oracle(name, DataType.INT8, strict=True, **given), -128) == {-128}
+@pytest.mark.parametrize(("name", "attributes"), [("ABS", {"ScaleBias": None}), ("NEGATE", {})])
+def test_what_the_least_integer_becomes_saturates_or_wraps(name: str, attributes: dict[str, Any]) -> None:
+    assert accepted(oracle(name, DataType.INT8, **attributes), -128) == {-128, 127}
+    assert accepted(oracle(name, DataType.INT8, **attributes), -127) == {127}
+    assert accepted(oracle(name, DataType.INT64, **attributes), -FAR - FAR) == {-FAR - FAR, FAR - 1 + FAR}
+    assert accepted(oracle(name, DataType.INT8, strict=True, **attributes), -128) == {-128}
 
 
 def test_infinite_intermediates_saturate_only() -> None:
@@ -338,7 +342,7 @@ def test_a_constant_is_never_right() -> None:
 INTEGERS = [data_type for data_type in DataType if not data_type.is_floating]
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
 def test_wide_integers_are_those_of_python(data_type: DataType) -> None:
     limits = np.iinfo(data_type.numpy)
     generator = np.random.Generator(np.random.PCG64(3))
@@ -349,16 +353,16 @@ def test_wide_integers_are_those_of_python(data_type: DataType) -> None:
         for bias in map(np.float32, (*factors, -4e-19)):
             s, b = Fraction(float(scale)), Fraction(float(bias))
             for wholes, rounded in zip(floor_and_ceiling(x, s, b), (floor, ceil), strict=True):
-                wanted = [rounded(one * s + b) for one in x.tolist()]
-                assert wholes.low.tolist() == [one % (1 << 64) for one in wanted]
-                assert wholes.high.tolist() == [min(max(one >> 64, -FAR), FAR) for one in wanted]
+                wanted = [rounded(number * s + b) for number in x.tolist()]
+                assert wholes.low.tolist() == [number % (1 << 64) for number in wanted]
+                assert wholes.high.tolist() == [min(max(number >> 64, -FAR), FAR) for number in wanted]
             for addend in (0, 1, -1, 1 << 63, -(1 << 64), 1 << 127, -(1 << 127)):
                 sums = Whole.of_sums(x, addend)
-                assert sums.low.tolist() == [(one + addend) % (1 << 64) for one in x.tolist()]
+                assert sums.low.tolist() == [(number + addend) % (1 << 64) for number in x.tolist()]
                 for limit in (int(limits.min), int(limits.max), 0, -1):
                     above, below = (
-                        [one + addend > limit for one in x.tolist()],
-                        [one + addend < limit for one in x.tolist()],
+                        [number + addend > limit for number in x.tolist()],
+                        [number + addend < limit for number in x.tolist()],
                     )
                     assert (sums.above(limit).tolist(), sums.below(limit).tolist()) == (above, below)
 
@@ -367,8 +371,8 @@ def test_whole_floats_become_wide_integers_exactly() -> None:
     floats = [0.0, -0.0, 1.0, -1.0, 2.0**63, -(2.0**63), 2.0**64, -(2.0**64), 2.0**64 + 4096, 2048 - 2.0**64, 3e57]
     floats += [-3e57]
     wholes = Whole.of_floats(np.array(floats))
-    assert wholes.low.tolist() == [int(one) % (1 << 64) for one in floats]
-    assert wholes.high.tolist() == [min(max(int(one) >> 64, -FAR), FAR) for one in floats]
+    assert wholes.low.tolist() == [int(number) % (1 << 64) for number in floats]
+    assert wholes.high.tolist() == [min(max(int(number) >> 64, -FAR), FAR) for number in floats]
     ends = Whole.of_floats(np.array([inf, -inf]))
     assert ends.saturated(np.dtype(np.uint64)).tolist() == [(1 << 64) - 1, 0]
     assert ends.saturated(np.dtype(np.int64)).tolist() == [(1 << 63) - 1, -(1 << 63)]
@@ -400,7 +404,7 @@ def without(judging: VectorOracle, *names: str) -> VectorOracle:
     """The same oracle where no clause lists some latitudes."""
     law = judging.law
     clauses = tuple(
-        clause.model_copy(update={"latitude": tuple(one for one in clause.latitude if one not in names)})
+        clause.model_copy(update={"latitude": tuple(latitude for latitude in clause.latitude if latitude not in names)})
         for clause in law.table.clauses
     )
     return VectorOracle(replace(law, table=law.table.model_copy(update={"clauses": clauses})), judging.operator)
@@ -418,7 +422,7 @@ def without(judging: VectorOracle, *names: str) -> VectorOracle:
 )
 def test_a_float16_bound_overflows_from_half_a_unit_beyond_the_largest(high: float, either: set[float]) -> None:
     assert accepted(clip_oracle(F16, 0, high), inf) == either
-    assert {-one for one in accepted(clip_oracle(F16, -high, 0), -inf)} == either
+    assert {-output for output in accepted(clip_oracle(F16, -high, 0), -inf)} == either
 
 
 def test_a_wrong_element_is_named_wherever_blocks_end() -> None:
@@ -434,13 +438,13 @@ def test_a_wrong_element_is_named_wherever_blocks_end() -> None:
 def test_a_payload_counts_where_no_clause_lets_go_of_it() -> None:
     """A NaN that keeps its payload is right under any table; another is so only where a latitude says so."""
     quiet = np.array([0x7FC0_0005, 0x7FC0_0006], np.uint32).view(np.float32)
-    one, other = quiet[:1], quiet[1:]
+    quiet_nan, other = quiet[:1], quiet[1:]
     loose = oracle("THRESHOLD", F32, formula="x", ScaleBias=None, Min=0)
     held = without(loose, "nan", "nan-payload", "nan-input")
-    assert loose.judge(one, other).tolist() == []
-    assert held.judge(one, one.copy()).tolist() == []
-    assert held.judge(one, other).tolist() == [0]
-    assert held.judge(one, other, held.expected(one)).tolist() == [0]
+    assert loose.judge(quiet_nan, other).tolist() == []
+    assert held.judge(quiet_nan, quiet_nan.copy()).tolist() == []
+    assert held.judge(quiet_nan, other).tolist() == [0]
+    assert held.judge(quiet_nan, other, held.expected(quiet_nan)).tolist() == [0]
     before, after = quiet.view(np.uint32).tolist()
     for judging in (loose, held):
         exact = acceptable(judging.law, judging.operator, before)
@@ -451,10 +455,10 @@ def test_a_payload_counts_where_no_clause_lets_go_of_it() -> None:
 def test_scaled_integers_are_exact_where_no_clause_leaves_their_arithmetic_open(scale: float, wanted: int) -> None:
     """2^53 + 1, which FLOAT64 does not hold: a plain implementation loses its last bit."""
     loose = oracle("THRESHOLD", DataType.INT64, formula="x", ScaleBias=ScaleBias(scale, 0.5), Min=0)
-    held, given = without(loose, "integer-scale-bias"), np.array([2**53 + 1], np.int64)
+    held, values = without(loose, "integer-scale-bias"), np.array([2**53 + 1], np.int64)
     for judging in (loose, held):
-        assert judging.acceptance(given).admits(judging.expected(given)).all()
-    assert held.acceptance(given).element(0).patterns == {wanted}
+        assert judging.acceptance(values).admits(judging.expected(values)).all()
+    assert held.acceptance(values).element(0).patterns == {wanted}
 
 
 def test_float16_that_wider_arithmetic_computes_to_the_end_is_converted_last() -> None:
@@ -515,8 +519,12 @@ def test_a_sum_of_an_integer_and_a_product_may_be_rounded_as_float64() -> None:
 
 def test_a_minimum_gives_again_what_lies_below_the_type_and_nothing_that_lies_within_it() -> None:
     judging = oracle("THRESHOLD", DataType.INT8, formula="min(x, Min)", ScaleBias=ScaleBias(1, -3), Min=5)
-    found = list(judging.acceptance(np.array([-128, 10, -3], np.int8)).elements())
-    assert [sorted(one.patterns) for one in found] == [[0x00, 0x05, 0x7D, 0x80], [0x05], [0xFA]]  # 0: through UINT32
+    acceptables = list(judging.acceptance(np.array([-128, 10, -3], np.int8)).elements())
+    assert [sorted(outcome.patterns) for outcome in acceptables] == [
+        [0x00, 0x05, 0x7D, 0x80],
+        [0x05],
+        [0xFA],
+    ]  # 0: through UINT32
 
 
 def test_a_formula_of_other_functions_gives_nothing_again_that_lies_beyond_the_type() -> None:

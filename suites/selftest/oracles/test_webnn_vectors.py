@@ -27,7 +27,7 @@ def vectors_of(operator: str) -> list[Vector]:
     return [
         Vector(
             table.operator,
-            {name: array_of(one) for name, one in entry["inputs"].items()},
+            {name: array_of(array) for name, array in entry["inputs"].items()},
             array_of(entry["output"]),
             attributes,
         )
@@ -62,14 +62,14 @@ def test_every_operator_says_where_its_numbers_stand(operator: str) -> None:
     entry = OPERATORS[operator]
     assert entry["path"].startswith("tests/wpt/tests/webnn/conformance_tests/")
     assert len(bytes.fromhex(entry["commit"])) == 20
-    assert all(Fraction(str(one["tolerance"]).removesuffix(" ULP")) > 0 for one in entry["vectors"])
+    assert all(Fraction(str(vector["tolerance"]).removesuffix(" ULP")) > 0 for vector in entry["vectors"])
 
 
 def test_the_wrong_expectation_is_one() -> None:
     """WebNN's quotient and zero point are right; what is published is not brought into the type."""
-    ((operator, wrong),) = [(name, one) for name, entry in OPERATORS.items() for one in entry.get("wrong", [])]
+    ((operator, wrong),) = [(name, vector) for name, entry in OPERATORS.items() for vector in entry.get("wrong", [])]
     assert operator == "QUANTIZE_LINEAR"
-    given = {name: Fraction(value) for name, value in wrong["inputs"].items()}
-    assert round(given["InputTensor"] / given["ScaleTensor"]) + given["ZeroPointTensor"] == wrong["output"]
+    inputs = {name: Fraction(value) for name, value in wrong["inputs"].items()}
+    assert round(inputs["InputTensor"] / inputs["ScaleTensor"]) + inputs["ZeroPointTensor"] == wrong["output"]
     low, high = wrong["limits"]
     assert not low <= wrong["output"] <= high

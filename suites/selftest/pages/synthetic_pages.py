@@ -71,8 +71,8 @@ class Synthetic:
 
 
 def quotations(table: OperatorTable) -> list[str]:
-    found = [clause.quotation for clause in table.clauses]
-    return list(dict.fromkeys(item.words for item in found if item and item.source == "page"))
+    clause_quotations = [clause.quotation for clause in table.clauses]
+    return list(dict.fromkeys(item.words for item in clause_quotations if item and item.source == "page"))
 
 
 def enumerators(table: OperatorTable) -> list[str]:
@@ -110,8 +110,8 @@ def page_of(table: OperatorTable, layout: str) -> Synthetic:
     casts = " ".join(item.name for item in table.attributes if item.cast == "documented")
     if casts:
         quoted = (words for words in quotations(table) if CAST in words)
-        told = next(quoted, f"These are cast to the type of the tensor: {casts}")
-        page.add(f"{casts} 캐스팅" if korean else f"{told}.", "cast")
+        sentence = next(quoted, f"These are cast to the type of the tensor: {casts}")
+        page.add(f"{casts} 캐스팅" if korean else f"{sentence}.", "cast")
     level = f"DML_FEATURE_LEVEL_{table.introduced.replace('.', '_')}"
     if korean:
         page.add(f"연산자 {level}", "introduced")
@@ -138,14 +138,14 @@ def write_meaning(page: Synthetic, table: OperatorTable, korean: bool) -> None:
         return
     page.add("This text is made for the test; the operator of which it tells is the one in the table.")
     elsewhere = ("DML_", "DimensionCount", "Supported", "f(x)", "g(x)", CAST)
-    told = {says(table, enumerator) for enumerator in enumerators(table)}
+    meanings = {says(table, enumerator) for enumerator in enumerators(table)}
     for words in quotations(table):
         if "alias" in words:
             page.add(f"It works in-place, so {words}.", "in-place")
         elif "max(a,b)" in words:
             other = ", and min(a,b) returns the smaller one" if "min(" in table.formula else ""
             page.add(f"Here {words}{other}.", "definition")
-        elif words not in told and not any(mark in words for mark in elsewhere):
+        elif words not in meanings and not any(mark in words for mark in elsewhere):
             page.add(f"We rest on this: {words}.")
 
 

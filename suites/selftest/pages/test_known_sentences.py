@@ -48,7 +48,7 @@ def known() -> KnownSentences:
 
 
 def said(text: str, sentences_known: KnownSentences | None) -> list[str]:
-    return [str(one) for one in compare(read_page(text, "page.txt"), POW, sentences_known)]
+    return [str(difference) for difference in compare(read_page(text, "page.txt"), POW, sentences_known)]
 
 
 def test_a_page_that_is_known_has_no_differences() -> None:
@@ -59,7 +59,7 @@ def test_a_page_that_is_known_has_no_differences() -> None:
 def test_an_edit_where_no_clause_quotes_is_found(edit: Callable[[str], str]) -> None:
     text = edit(page().text)
     assert text != page().text
-    assert any("sentence" in one for one in said(text, known()))
+    assert any("sentence" in line for line in said(text, known()))
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_layout_is_no_edit(layout: Callable[[str], str]) -> None:
 
 def test_sentences_that_no_clause_quotes_are_listed() -> None:
     read = read_page(page().text, "page.txt")
-    told = "\n".join(notes(read, POW))
-    assert all(sentence in told for sentence in PROSE)
-    assert "is not known" in told
+    text = "\n".join(notes(read, POW))
+    assert all(sentence in text for sentence in PROSE)
+    assert "is not known" in text
     assert "is not known" not in "\n".join(notes(read, POW, known()))
 
 
 def test_a_level_in_a_remark_is_no_introduction() -> None:
     text = page().text
     assert said(text, None) == []
-    assert any("introduced" in one for one in said(text.replace("introduced in", "mentioned in"), None))
+    assert any("introduced" in line for line in said(text.replace("introduced in", "mentioned in"), None))
 
 
 def test_a_fused_operator_is_optional_on_the_page() -> None:
@@ -96,7 +96,9 @@ def test_a_fused_operator_is_optional_on_the_page() -> None:
     assert compare(read_page(text, "page.txt"), ADD1) == ()
     without = text.replace("_Maybenull_ const DML_OPERATOR_DESC*", "const DML_OPERATOR_DESC*")
     assert without != text
-    assert [one.item for one in compare(read_page(without, "page.txt"), ADD1)] == ["type of the member FusedActivation"]
+    assert [difference.item for difference in compare(read_page(without, "page.txt"), ADD1)] == [
+        "type of the member FusedActivation"
+    ]
 
 
 def test_a_quotation_that_names_its_enumerator_stands_where_it_stands() -> None:
@@ -117,4 +119,4 @@ def test_the_kept_file_can_be_printed_anew(tmp_path) -> None:
     printed = CliRunner().invoke(spec, ["compare", "--known", str(path)]).output
     assert "dmlcts/known-sentences/1" in printed
     assert all(mark in printed for mark in known().always)
-    assert len(known().always) == len({one.text for one in sentences(read_page(page().text, "page.txt"))})
+    assert len(known().always) == len({sentence.text for sentence in sentences(read_page(page().text, "page.txt"))})

@@ -47,10 +47,10 @@ def test_a_faithful_page_has_no_differences(operator: str, layout: str) -> None:
 @every_page
 def test_what_was_not_checked_is_said(operator: str, layout: str) -> None:
     page = read_page(synthetic(operator, layout).text, "page.txt")
-    said = " ".join(notes(page, TABLES.operators[operator]))
-    assert ("quotations" in said) == (layout == "korean")
-    assert ("Sizes" in said) == (layout == "korean")
-    assert ("names no operator" in said) == (layout == "stripped")
+    text = " ".join(notes(page, TABLES.operators[operator]))
+    assert ("quotations" in text) == (layout == "korean")
+    assert ("Sizes" in text) == (layout == "korean")
+    assert ("names no operator" in text) == (layout == "stripped")
 
 
 MEANINGLESS: tuple[Callable[[str], str], ...] = (
@@ -83,8 +83,8 @@ def test_the_order_of_data_types_makes_no_difference(operator: str, layout: str)
 def test_each_difference_is_one_readable_line() -> None:
     page = synthetic("ELEMENT_WISE_CLIP", "plain")
     text = page.edited("row 5.0 InputTensor", "INT64, ", "", 1)
-    said = [str(item) for item in differences("ELEMENT_WISE_CLIP", text)]
-    assert said == [
+    lines = [str(item) for item in differences("ELEMENT_WISE_CLIP", text)]
+    assert lines == [
         f"line {page.at['row 5.0 InputTensor']}: support: level 5.0, InputTensor: the page says no INT64; "
         "the table says INT64"
     ]

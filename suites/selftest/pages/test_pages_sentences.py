@@ -83,8 +83,8 @@ def test_changed_permission_to_alias_is_found(operator: str, layout: str) -> Non
     table = TABLES.operators[operator]
     tensors = {name: row.model_copy(update={"may_alias": ()}) for name, row in table.tensors.items()}
     stricter = table.model_copy(update={"tensors": tensors})
-    said = compare(read_page(page.text, "page.txt"), stricter)
-    assert [(item.subject, item.where) for item in said] == [("in-place", where)]
+    page_differences = compare(read_page(page.text, "page.txt"), stricter)
+    assert [(item.subject, item.where) for item in page_differences] == [("in-place", where)]
 
 
 @edited_page

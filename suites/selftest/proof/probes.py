@@ -61,8 +61,8 @@ class Probe(family.Probe):
 
 def conformance_tests() -> Iterator[ConformanceTest]:
     """The conformance tests, in the order of their modules."""
-    for one in families():
-        yield from one.tests
+    for test_family in families():
+        yield from test_family.tests
 
 
 def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
@@ -72,13 +72,13 @@ def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
         tables: the spec tables.
         seed: only what a quick run of this seed tries; ``None`` for layouts, memory and state on every signature.
     """
-    found = []
+    all_probes = []
     chosen = None if seed is None else covering_subjects(tables, seed)
     for test in conformance_tests():
         if test.checked.programs and not QUICK.programs:
             continue
         for table in tables.operators.values():
             clauses = test.checked.clauses(table, tables)
-            for one in test.probes(tables, table, chosen):
-                found.append(Probe(**vars(one), clauses=clauses))
-    return tuple(found)
+            for probe in test.probes(tables, table, chosen):
+                all_probes.append(Probe(**vars(probe), clauses=clauses))
+    return tuple(all_probes)

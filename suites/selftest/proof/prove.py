@@ -145,7 +145,7 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     tables = load_tables()
     clauses: dict[str, None] = {}
     cases = 0
-    said = test = ""
+    message = test = ""
     rightly = False
     started = time.perf_counter()
     alone = mutant.needs == "isolation"  # it takes its process with it, or never comes back
@@ -162,20 +162,20 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
             judge = probe.run(bench, seed)
         except DeviceGone as gone:
             clauses[mutant.clause] = None
-            said, test, rightly = str(gone), probe.test, True
+            message, test, rightly = str(gone), probe.test, True
             break
         cases += _cases(judge)
         for finding in judge.ledger.findings[:8]:
             least = smallest(bench, finding)
-            if not said or (least.clause == mutant.clause and not rightly):
-                said, test = account(tables, least, "dmlcts replay …"), probe.test
+            if not message or (least.clause == mutant.clause and not rightly):
+                message, test = account(tables, least, "dmlcts replay …"), probe.test
             clauses[least.clause] = None
             rightly |= least.clause == mutant.clause
         if rightly:
             break
     if mutant.needs == "sweep" and not clauses:
         for failure in sweep_mutant(mutant, bench, seed):
-            said, test = said or failure.text, test or failure.test
+            message, test = message or failure.text, test or failure.test
             clauses[failure.clause] = None
             rightly |= failure.clause == mutant.clause
     bench.close()
@@ -191,7 +191,7 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
         test,
         cases,
         time.perf_counter() - started,
-        said,
+        message,
         seed,
     )
 
@@ -248,7 +248,7 @@ def _drawn(everything: Sequence[_T], most: int | None, seed: int) -> list[_T]:
 def prove(
     seeds: Sequence[int],
     workers: int,
-    told: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     part: str = "all",
     names: Sequence[str] = (),
@@ -262,7 +262,7 @@ def prove(
         seeds: each mutant is judged with each of them, a permitted implementation by everything with the first
             and by the tests that a seed changes with the others, a permitted pair with the first.
         workers: how many processes.
-        told: is given a line for each implementation that is finished.
+        report: is given a line for each implementation that is finished.
         part: "mutants", "permitted" or "all".
         names: only these implementations; all where empty.
         most_mutants: at most so many mutants, drawn from the first seed; ``None`` for all.
@@ -289,9 +289,9 @@ def prove(
         jobs += [(judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen]
     if not jobs:
         raise Unnamed(f"no implementation is called {' or '.join(names)}; `dmlcts selftest --list` lists them")
-    finished = in_parallel(jobs, workers, told)
-    kills = [dataclasses.asdict(one) for one in finished if isinstance(one, Kill)]
-    clearances = [dataclasses.asdict(one) for one in finished if isinstance(one, Clearance)]
+    finished = in_parallel(jobs, workers, report)
+    kills = [dataclasses.asdict(verdict) for verdict in finished if isinstance(verdict, Kill)]
+    clearances = [dataclasses.asdict(verdict) for verdict in finished if isinstance(verdict, Clearance)]
     return document(kills, clearances, [], seeds)
 
 
@@ -364,11 +364,11 @@ def _verdict(done: Any) -> str:
 def in_parallel(
     jobs: Iterable[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]],
     workers: int,
-    told: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> list[Any]:
     """Run the jobs in worker processes, telling each verdict at once; the results come in the order of the jobs."""
     jobs = list(jobs)
-    progress = _Progress(0, len(jobs), told)
+    progress = _Progress(0, len(jobs), report)
     context = spawn_context()
     with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}

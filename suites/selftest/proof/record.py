@@ -44,7 +44,7 @@ def name_of(probe: Probe) -> str:
     return f"{probe.module.removeprefix('test_')}::{probe.name.partition('[')[0]}"
 
 
-def record(seed: int, workers: int, told: Callable[[str], None], names: Sequence[str] = ()) -> dict[str, Any]:
+def record(seed: int, workers: int, report: Callable[[str], None], names: Sequence[str] = ()) -> dict[str, Any]:
     """Judge mutants by every test of their operators (``dmlcts-kills/1``).
 
     Those that take their process with them, or need more than a quick run, are left out.
@@ -52,22 +52,24 @@ def record(seed: int, workers: int, told: Callable[[str], None], names: Sequence
     Args:
         seed: of all that is drawn.
         workers: how many processes.
-        told: is given a line for each mutant that is finished.
+        report: is given a line for each mutant that is finished.
         names: only these mutants; all where empty.
     """
     mutants, _, _ = catalogues()
-    chosen = [one for one in mutants if not one.needs and (not names or one.__name__ in names)]
+    chosen = [mutant for mutant in mutants if not mutant.needs and (not names or mutant.__name__ in names)]
     if not chosen:
         raise Unnamed(f"no mutant of the quick profile is called {' or '.join(names)}; `--list` lists them")
-    found: Iterable[tuple[str, list[str]]] = in_parallel([(kills_of, (one, seed), {}) for one in chosen], workers, told)
-    by_mutant = dict(found)
+    kill_pairs: Iterable[tuple[str, list[str]]] = in_parallel(
+        [(kills_of, (mutant, seed), {}) for mutant in chosen], workers, report
+    )
+    by_mutant = dict(kill_pairs)
     tests = sorted({name for killing in by_mutant.values() for name in killing})
     place = {name: number for number, name in enumerate(tests)}
     return {
         "schema": SCHEMA,
         "seed": seed,
         "tests": tests,
-        "mutants": {name: sorted(place[one] for one in by_mutant[name]) for name in sorted(by_mutant)},
+        "mutants": {name: sorted(place[test] for test in by_mutant[name]) for name in sorted(by_mutant)},
     }
 
 
@@ -80,17 +82,17 @@ def load_record(path: Path) -> dict[str, Any]:
     return load_document(path, "kills-1", "give the file that `dmlcts selftest --record` wrote")
 
 
-def summary(found: Mapping[str, Any]) -> list[str]:
+def summary(document: Mapping[str, Any]) -> list[str]:
     """A line for each test function: how many mutants it kills, and how many of them no other does."""
-    tests = found["tests"]
-    all_kills = Counter(place for killing in found["mutants"].values() for place in killing)
-    alone = Counter(killing[0] for killing in found["mutants"].values() if len(killing) == 1)
+    tests = document["tests"]
+    all_kills = Counter(place for killing in document["mutants"].values() for place in killing)
+    alone = Counter(killing[0] for killing in document["mutants"].values() if len(killing) == 1)
     families = Counter(
         next(iter(seen))
-        for killing in found["mutants"].values()
+        for killing in document["mutants"].values()
         if len(seen := {tests[place].partition("::")[0] for place in killing}) == 1
     )
     lines = [f"{all_kills[place]:5} {alone[place]:4} alone  {tests[place]}" for place in range(len(tests))]
     lines += [f"family {name}: {count} that no other family kills" for name, count in sorted(families.items())]
-    survivors = [name for name, killing in found["mutants"].items() if not killing]
+    survivors = [name for name, killing in document["mutants"].items() if not killing]
     return [*lines, *(f"nothing kills {name}" for name in survivors)]

@@ -43,21 +43,21 @@ def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = Fa
         bench.tables,
         bench.level,
         operators=[table for name, table in bench.tables.operators.items() if operator in (None, name)],
-        data_types=[one for one in DataType if data_type in (None, one.name)],
+        data_types=[kind for kind in DataType if data_type in (None, kind.name)],
         seed=seed,
     )
     settings = Settings.read(backend=bench.name, strict=bench.strict)
     pattern = None if whole else getattr(mutant, "pattern", None)
-    station = Station(bench, compiled=whole)
+    block_judge = Station(bench, compiled=whole)
     try:
         for number, target in enumerate(made.targets):
             if target.clause != mutant.clause:
                 continue
             totals = Totals()
             for block in _blocks(target, number, pattern):
-                totals.add(station.judge(target, block))
+                totals.add(block_judge.judge(target, block))
                 if not totals.clean:
                     return explain(bench, target, totals, settings)
     finally:
-        station.finish()
+        block_judge.finish()
     return []

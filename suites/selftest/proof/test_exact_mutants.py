@@ -51,10 +51,13 @@ def mutants_of(operator: str) -> dict[str, type[Reference]]:
 def descriptions_of(operator: str) -> list[tuple[OperatorTable, OperatorDesc]]:
     """Every description of an operator, with bounds in order, equal and inverted."""
     return [
-        (table, one)
-        for table, found in every_description()
-        if found.name == operator
-        for one in (found, *(with_bounds(table, found, *pair) for pair in bounds(found)))
+        (table, description)
+        for table, base_description in every_description()
+        if base_description.name == operator
+        for description in (
+            base_description,
+            *(with_bounds(table, base_description, *pair) for pair in bounds(base_description)),
+        )
     ]
 
 
@@ -73,38 +76,38 @@ def bounds(operator: OperatorDesc) -> Iterator[tuple[float, float]]:
             yield 0, 2**31 - 1
 
 
-def with_signalling(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def with_signalling(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The elements and, of one floating-point input, signalling NaNs of either sign."""
-    ((name, x),) = given.items() if len(given) == 1 else (("", np.zeros(0)),)
+    ((name, x),) = inputs.items() if len(inputs) == 1 else (("", np.zeros(0)),)
     if not name or x.dtype.kind != "f":
-        return given
+        return inputs
     infinite = np.array([np.inf, -np.inf], x.dtype).view(f"u{x.dtype.itemsize}")
     return {name: np.concatenate([x, (infinite + infinite.dtype.type(1)).view(x.dtype)])}
 
 
 def given_by(
-    device: Reference, table: OperatorTable, operator: OperatorDesc, given: dict[str, np.ndarray]
+    device: Reference, table: OperatorTable, operator: OperatorDesc, inputs: dict[str, np.ndarray]
 ) -> np.ndarray:
     kind = operator.tensors[table.output].data_type.numpy
     with np.errstate(all="ignore"):
-        found = device.compute_exact(operator, [given[name] for name in table.formula_names])
-    return np.ascontiguousarray(found.astype(kind))
+        outputs = device.compute_exact(operator, [inputs[name] for name in table.formula_names])
+    return np.ascontiguousarray(outputs.astype(kind))
 
 
 def refused(mutant: type[Reference]) -> Iterator[str]:
     """The descriptions on which the oracle refuses an element of what a mutant gives."""
     for table, operator in descriptions_of(mutant.operator):
-        given = with_signalling(values(table, operator, MOST))
-        if not accepted(table, operator, given, given_by(mutant(), table, operator, given), False).all():
+        inputs = with_signalling(values(table, operator, MOST))
+        if not accepted(table, operator, inputs, given_by(mutant(), table, operator, inputs), False).all():
             yield label(operator)
 
 
 @pytest.mark.parametrize("short_name", exact_operators())
 @looped("table, operator", exact_descriptions)
 def test_the_reference_is_right(table: OperatorTable, operator: OperatorDesc) -> None:
-    given = values(table, operator, MOST)
+    inputs = values(table, operator, MOST)
     for strict in (False, True):
-        assert accepted(table, operator, given, given_by(Reference(), table, operator, given), strict).all()
+        assert accepted(table, operator, inputs, given_by(Reference(), table, operator, inputs), strict).all()
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -132,10 +135,10 @@ def test_the_oracle_accepts_what_is_permitted(permitted: type[Permitted]) -> Non
     changed = False
     for table, operator in every_description():
         if table.short_name in permitted.among:
-            given = with_signalling(values(table, operator, MOST))
-            output = given_by(permitted(), table, operator, given)
-            changed |= output.tobytes() != given_by(Reference(), table, operator, given).tobytes()
-            right = accepted(table, operator, given, output, False)
-            refused = {name: array[~right][:3] for name, array in given.items()}
+            inputs = with_signalling(values(table, operator, MOST))
+            output = given_by(permitted(), table, operator, inputs)
+            changed |= output.tobytes() != given_by(Reference(), table, operator, inputs).tobytes()
+            right = accepted(table, operator, inputs, output, False)
+            refused = {name: array[~right][:3] for name, array in inputs.items()}
             assert right.all(), (label(operator), refused, output[~right][:3])
     assert changed, "it does what the reference does"

@@ -71,14 +71,18 @@ def test_every_test_function_is_a_probe_and_its_clauses_name_it() -> None:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
         ]
         written |= {f"{path.name}::{function.name}" for function in functions}
-    found: dict[str, set[str]] = {}
+    clauses_by_test: dict[str, set[str]] = {}
     for probe in probes(tables, 0):
         for clause in probe.clauses:
-            found.setdefault(clause, set()).add(probe.test.split("[")[0])
-    of_other_profiles = {f"{one.module}.py::{one.name}" for one in conformance_tests() if one.checked.programs}
-    assert set[str]().union(*found.values()) >= written - of_other_profiles
+            clauses_by_test.setdefault(clause, set()).add(probe.test.split("[")[0])
+    of_other_profiles = {
+        f"{conformance_test.module}.py::{conformance_test.name}"
+        for conformance_test in conformance_tests()
+        if conformance_test.checked.programs
+    }
+    assert set[str]().union(*clauses_by_test.values()) >= written - of_other_profiles
     named = functions_by_clause(Settings.read())
-    assert found == {clause: {test.split("/")[-1] for test in tests} for clause, tests in named.items()}
+    assert clauses_by_test == {clause: {test.split("/")[-1] for test in tests} for clause, tests in named.items()}
 
 
 SOME = ("CLIP", "ADD", "MEAN", "IF", "QUANTIZE_LINEAR")  # tried on all signatures, and on some; of one type, of several
@@ -92,7 +96,7 @@ def test_the_proof_tries_what_a_quick_run_tries() -> None:
     done = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=True)
     collected = {line.rsplit("/", 1)[-1] for line in done.stdout.splitlines() if "::" in line}
     settings = Settings.read(operators=SOME, seed=1)
-    chosen = [one for one in settings.tables.operators.values() if settings.selects_operator(one)]
+    chosen = [operator for operator in settings.tables.operators.values() if settings.selects_operator(operator)]
     inside = {
         f"{family.path.name}::{family.item_name(table)}": [probe.name for probe in family.selected(settings, table)]
         for family in families()
@@ -137,7 +141,7 @@ def test_what_must_not_be_is_told() -> None:
         "seconds": 0.0,
         "seed": 0,
     }
-    told = killmatrix.unexpected(
+    messages = killmatrix.unexpected(
         killmatrix.document(
             [kill | {"rightly": False, "clauses": ["round.odd"]}, kill | {"seed": 1, "killed": False}],
             [alarm],
@@ -145,7 +149,7 @@ def test_what_must_not_be_is_told() -> None:
             [0, 1],
         )
     )
-    assert [line.split(":")[0] for line in told] == [
+    assert [line.split(":")[0] for line in messages] == [
         "misattributed",
         "survivor",
         "false alarm",
@@ -157,7 +161,7 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
     """A proof of hours that is cut off has said whom it missed."""
     kill = judge_mutant(AwayIsHalvesUp, 0)
     cleared = prove.Clearance("P", "l", False, (), 1, 0.0)
-    told: list[prove.Kill | prove.Clearance] = [
+    verdicts: list[prove.Kill | prove.Clearance] = [
         kill,
         replace(kill, rightly=False, clauses=("round.odd",)),
         replace(kill, killed=False),
@@ -165,7 +169,7 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
         cleared,
         replace(cleared, alarms=("t: c: x",)),
     ]
-    assert [prove._verdict(one) for one in told] == [
+    assert [prove._verdict(verdict) for verdict in verdicts] == [
         f"AwayIsHalvesUp (seed 0): killed under {kill.clause}",
         "AwayIsHalvesUp (seed 0): MISATTRIBUTED to round.odd",
         "AwayIsHalvesUp (seed 0): SURVIVED",
@@ -193,10 +197,10 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
     }
     assert "OneBytePastTheEnd (seed 0): killed under tensor.output.bounds" in ran.err
     assert "2 of 2 mutants killed under their clause" in ran.out.replace("\n", " ")
-    told = dmlcts("spec", "coverage", "--proof", "proof.json")
-    assert told.code == 0, told.err
+    coverage = dmlcts("spec", "coverage", "--proof", "proof.json")
+    assert coverage.code == 0, coverage.err
     assert ", 1 are caught by it alone" in next(
-        line for line in told.out.splitlines() if line.startswith("tensor.output.bounds")
+        line for line in coverage.out.splitlines() if line.startswith("tensor.output.bounds")
     )
     refused = dmlcts("spec", "coverage", "--proof", "proof.html")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
@@ -268,10 +272,10 @@ def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
     process = started_proof()
     try:
         (os.killpg if everywhere else os.kill)(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=120)
-        assert process.returncode == 130, told
-        assert told.endswith("dmlcts: interrupted: no verdict\n")
-        assert "[100/300]" not in told
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 130, errors
+        assert errors.endswith("dmlcts: interrupted: no verdict\n")
+        assert "[100/300]" not in errors
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -21,7 +21,7 @@ def test_a_mutant_is_judged_by_every_test_until_each_fails_and_recorded(tmp_path
     assert made["mutants"] == {"IsInfinitySupportLevel21Refused": list(range(len(killing)))}
     assert "descriptions::test_types_and_ranks_of_level_2_1" in killing
     assert "combinations::test_every_combination" in killing
-    tried = {name_of(one) for one in probes(load_tables(), 0) if one.table.short_name == "IS_INFINITY"}
+    tried = {name_of(probe) for probe in probes(load_tables(), 0) if probe.table.short_name == "IS_INFINITY"}
     assert set(killing) < tried
     write_json(tmp_path / "kills.json", made)
     assert load_record(tmp_path / "kills.json") == made

@@ -45,13 +45,13 @@ def dead_links(page: Path, text: str) -> list[str]:
 def missing_paths(text: str) -> list[str]:
     """The files and folders in backticks that are not there; a name in capitals is to be filled in."""
     named = re.findall(r"`((?:specs|backends|reports|suites|\.ci|\.github)/[\w./-]*)`", text)
-    return [one for one in named if "NAME" not in one and not (HOUSE / one).exists()]
+    return [path for path in named if "NAME" not in path and not (HOUSE / path).exists()]
 
 
 def commands(text: str) -> list[list[str]]:
     """The ``dmlcts`` commands in backticks that name an option or an argument, a word an item."""
-    found = [shlex.split(one) for one in re.findall(r"`dmlcts ([^`]*)`", text)]
-    return [words for words in found if len(words) > 1]
+    command_lines = [shlex.split(command) for command in re.findall(r"`dmlcts ([^`]*)`", text)]
+    return [words for words in command_lines if len(words) > 1]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -93,7 +93,7 @@ def test_a_command_that_cannot_be_given_is_seen() -> None:
 def test_the_implementations_that_are_named_exist() -> None:
     named = re.findall(r"selftest --part \w+ --name (\w+)", text_of("CONTRIBUTING.md"))
     assert len(named) == 2
-    assert set(named) <= {one.__name__ for one in (*MUTANTS, *PERMITTED)}
+    assert set(named) <= {implementation.__name__ for implementation in (*MUTANTS, *PERMITTED)}
 
 
 @pytest.mark.parametrize(

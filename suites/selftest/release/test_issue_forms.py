@@ -50,8 +50,8 @@ def faults(form: dict[str, Any]) -> Iterator[str]:
         yield "no question"
         return
     for name in ("id", "label"):
-        given = [part.get("attributes", {}).get(name) if name == "label" else part.get(name) for part in body]
-        named = [one for one in given if one is not None]
+        values = [part.get("attributes", {}).get(name) if name == "label" else part.get(name) for part in body]
+        named = [value for value in values if value is not None]
         if len(named) != len(set(named)):
             yield f"a {name} twice"
     for number, part in enumerate(body):
@@ -65,19 +65,19 @@ def part_faults(part: dict[str, Any]) -> Iterator[str]:
         yield f"unknown type {kind}"
         return
     needed, optional = ATTRIBUTES[kind]
-    given = part.get("attributes", {})
-    yield from (f"no {name}" for name in sorted(needed - given.keys()))
-    yield from (f"unknown attribute {name}" for name in sorted(given.keys() - needed - optional))
+    attributes = part.get("attributes", {})
+    yield from (f"no {name}" for name in sorted(needed - attributes.keys()))
+    yield from (f"unknown attribute {name}" for name in sorted(attributes.keys() - needed - optional))
     allowed = {"type", "attributes"} | (set() if kind == "markdown" else {"id", "validations"})
     yield from (f"unknown key {name}" for name in sorted(part.keys() - allowed))
     if "id" in part and not ID.fullmatch(str(part["id"])):
         yield f"no id: {part['id']}"
     if not all(isinstance(value, bool) for value in part.get("validations", {}).values()):
         yield "required is neither true nor false"
-    options = given.get("options", ())
-    if len(options) != len(set(map(str, options))) or not all(isinstance(one, str) for one in options):
+    options = attributes.get("options", ())
+    if len(options) != len(set(map(str, options))) or not all(isinstance(option, str) for option in options):
         yield "options are not different texts"
-    if "none" in {str(one).casefold() for one in options}:
+    if "none" in {str(option).casefold() for option in options}:
         yield "GitHub keeps the option None for itself"
 
 
@@ -93,7 +93,7 @@ def test_forms_are_valid(name: str) -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_forms_require_what_a_report_needs(name: str) -> None:
     parts = {part["id"]: part for part in read(name)["body"] if "id" in part}
-    required = {one for one, part in parts.items() if part.get("validations", {}).get("required")}
+    required = {field_id for field_id, part in parts.items() if part.get("validations", {}).get("required")}
     assert required == NEEDED[name]
     asked = " ".join(part["attributes"].get("description", "") for part in parts.values())
     assert "results/failures/" in asked or "results.json" in asked

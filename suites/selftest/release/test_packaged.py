@@ -32,7 +32,7 @@ def archives(folder: Path, wheel: Iterable[str], source: Iterable[str]) -> Path:
 
 
 @pytest.mark.parametrize(
-    "less, more, said",
+    "less, more, text",
     [
         (set(), set(), ""),
         ({"suites/plugin.py"}, set(), "d.whl: suites/plugin.py is missing\nd.tar.gz: suites/plugin.py is missing\n"),
@@ -46,11 +46,11 @@ def archives(folder: Path, wheel: Iterable[str], source: Iterable[str]) -> Path:
     ids=["as it should be", "a file less", "a selftest more"],
 )
 def test_archives_hold_the_files_of_the_suite(
-    less: set[str], more: set[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    less: set[str], more: set[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = FILES - less | more
     code = runpy.run_path(str(CI / "packaged.py"))["main"]([str(archives(tmp_path, names, names))])
-    assert (code, capsys.readouterr().out) == (bool(said), said)
+    assert (code, capsys.readouterr().out) == (bool(text), text)
 
 
 def test_no_selftest_and_no_guide_is_of_the_suite() -> None:

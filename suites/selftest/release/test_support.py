@@ -30,9 +30,12 @@ def rows() -> dict[str, tuple[str, str]]:
 def required() -> dict[str, str]:
     """By name, the versions that pyproject.toml asks for, of every extra."""
     project = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
-    found = {one.name: str(one.specifier) for one in map(Requirement, wanted)}
-    return found | {"Python": project["requires-python"]}
+    wanted = [
+        *project["dependencies"],
+        *(dependency for extra in project["optional-dependencies"].values() for dependency in extra),
+    ]
+    specifiers = {requirement.name: str(requirement.specifier) for requirement in map(Requirement, wanted)}
+    return specifiers | {"Python": project["requires-python"]}
 
 
 def environments() -> list[dict[str, Any]]:
@@ -57,8 +60,8 @@ def test_what_was_judged_is_what_results_and_pins_say() -> None:
             assert version in stated[name][1], f"{name} {version} is pinned and not named"
     made = environments()
     assert made
-    assert {one["numpy"] for one in made} <= set(re.findall(r"\d+\.\d+\.\d+", stated["numpy"][1]))
-    pythons = {".".join(one["python"].split()[1].split(".")[:2]) for one in made}
+    assert {document["numpy"] for document in made} <= set(re.findall(r"\d+\.\d+\.\d+", stated["numpy"][1]))
+    pythons = {".".join(document["python"].split()[1].split(".")[:2]) for document in made}
     assert pythons <= set(re.findall(r"\d+\.\d+", stated["Python"][1]))
 
 
@@ -69,5 +72,7 @@ def test_the_releases_of_directml_are_those_that_are_known() -> None:
 
 def test_the_formats_are_those_that_are_written_and_read() -> None:
     last = SCHEMA.rpartition("/")[2]
-    assert [one.rpartition("/")[2] for one in READ] == [str(number) for number in range(1, int(last) + 1)]
+    assert [schema_name.rpartition("/")[2] for schema_name in READ] == [
+        str(number) for number in range(1, int(last) + 1)
+    ]
     assert f"writes `{SCHEMA}` and reads 1 to {last}" in GUIDE.read_text(encoding="utf-8")

@@ -30,9 +30,9 @@ def citation() -> dict[str, object]:
 
 def released(changelog: str) -> tuple[str, str]:
     """Version and date of the newest release; what is not released yet may stand above it."""
-    found = RELEASE.search(changelog)
-    assert found is not None, "CHANGELOG.md has no heading `## VERSION - YYYY-MM-DD`"
-    return found[1], found[2]
+    match = RELEASE.search(changelog)
+    assert match is not None, "CHANGELOG.md has no heading `## VERSION - YYYY-MM-DD`"
+    return match[1], match[2]
 
 
 def test_the_version_is_the_same_everywhere() -> None:
@@ -43,9 +43,9 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_the_installed_version_is_that_of_the_checkout() -> None:
-    said = CliRunner().invoke(main, ["--version"])
-    assert said.exit_code == 0
-    assert said.output == f"dmlcts, version {declared()}\n", "install the checkout again: pip install -e '.[dev]'"
+    result = CliRunner().invoke(main, ["--version"])
+    assert result.exit_code == 0
+    assert result.output == f"dmlcts, version {declared()}\n", "install the checkout again: pip install -e '.[dev]'"
 
 
 def test_the_newest_release_is_found_below_what_is_not_released() -> None:
@@ -70,6 +70,8 @@ def test_classifiers_and_addresses_are_those_of_a_release() -> None:
     project = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     stated = set(project["classifiers"])
     assert {"Development Status :: 5 - Production/Stable", "Typing :: Typed"} <= stated
-    assert not [one for one in stated if one.startswith("License ::")], "PEP 639: the SPDX expression says it alone"
+    assert not [classifier for classifier in stated if classifier.startswith("License ::")], (
+        "PEP 639: the SPDX expression says it alone"
+    )
     tables = "".join(path.read_text(encoding="utf-8") for path in (HOUSE / "specs/operators").glob("*.yaml"))
     assert f"address: {project['urls']['Specification']}\n" in tables, "an address that a table rests on"

@@ -96,15 +96,15 @@ FAILURES = (
 
 
 def _tallies(broken: frozenset[tuple[str, str, str]], tables: Tables) -> tuple[ClauseTally, ...]:
-    found = []
+    tallies = []
     for table in tables.operators.values():
         for clause in tables.clauses_of(table):
             for data_type in tables.data_types(clause, table):
                 row = (clause.id, table.operator, data_type.name)
                 clean = Outcome.CHARACTERISED if clause.obligation == "unspecified" else Outcome.PASS
                 outcome = Outcome.FAIL if row in broken else clean
-                found.append(ClauseTally(*row, outcome, 3, 300, int(row in broken)))
-    return tuple(found)
+                tallies.append(ClauseTally(*row, outcome, 3, 300, int(row in broken)))
+    return tuple(tallies)
 
 
 def _run(selection: dict[str, Any]) -> RunInfo:
@@ -136,9 +136,9 @@ def _made(failing: bool, whole: bool = False) -> dict[str, Any]:
         Behaviour("clip.nan.input", CLIP, "FLOAT16", "NaN input gives Max", "NaN gives 2.0"),
         Behaviour("clip.subnormal", CLIP, "FLOAT32", "subnormals are kept", ""),
     )
-    told = FAILURES if failing else ()
+    failures = FAILURES if failing else ()
     outcome = Outcome.FAIL if failing else Outcome.PASS
-    record = ItemRecord("test_all.py::test_all", outcome, 1.0, _tallies(broken, tables), behaviours, told)
+    record = ItemRecord("test_all.py::test_all", outcome, 1.0, _tallies(broken, tables), behaviours, failures)
     return build_results([record], [], _run({}), tables)
 
 
@@ -169,13 +169,13 @@ def hostile() -> dict[str, Any]:
     document["selection"] = {next(strings): next(strings), "operators": [next(strings), next(strings)]}
     document["specs"] = {next(strings): "0f" * 32 for _ in range(4)}
     document["suite"]["version"] = next(strings)
-    for one in document["behaviours"]:
-        one["behaviour"], one["example"] = next(strings), next(strings)
-    for one in document["failures"]:
-        one["title"] = next(strings)
-        one["test"], one["replay"] = next(strings), next(strings)
-        one["details"] = {next(strings): next(strings) for _ in range(3)} | {"input": "1 (0xffffffffffffffff)"}
-        one["case"] = {next(strings): next(strings)}
+    for behaviour in document["behaviours"]:
+        behaviour["behaviour"], behaviour["example"] = next(strings), next(strings)
+    for behaviour in document["failures"]:
+        behaviour["title"] = next(strings)
+        behaviour["test"], behaviour["replay"] = next(strings), next(strings)
+        behaviour["details"] = {next(strings): next(strings) for _ in range(3)} | {"input": "1 (0xffffffffffffffff)"}
+        behaviour["case"] = {next(strings): next(strings)}
     document["timings"]["started"] = next(strings)
     document["timings"]["slowest"] = [{"test": harm, "seconds": 1.0} for harm in HARM]
     document["environment"] |= {next(strings): next(strings), "platform": next(strings)}

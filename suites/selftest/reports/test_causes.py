@@ -74,7 +74,7 @@ def row(failure: Row, failures: int = 4) -> dict[str, Any]:
 
 
 def found(*failures: Row) -> list[Cause]:
-    rows = {(one["clause"], one["operator"], one["data_type"]): row(one) for one in failures}
+    rows = {(failure["clause"], failure["operator"], failure["data_type"]): row(failure) for failure in failures}
     return causes(rows.values(), failures, SUBJECTS.__getitem__)
 
 
@@ -100,7 +100,7 @@ def test_one_fault_on_all_operators_and_types_is_one_entry() -> None:
     assert cause.places == {(operator, data_type) for operator in (CLIP, THRESHOLD) for data_type in TYPES}
     assert cause.tests == ("test_sizes.py::test_rows", "test_sizes.py::test_sizes")
     assert len(cause.failures) == 32, "nothing is lost"
-    assert len({one["file"] for one in cause.failures}) == 16
+    assert len({failure["file"] for failure in cause.failures}) == 16
     assert len(cause.rows) == 16
     assert cause.cases == 64
 
@@ -128,10 +128,10 @@ def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
                 **other,
             }
         )
-        told = found(first, second)
-        assert len(told) == 2
-        assert not any(cause.folded for cause in told)
-        assert sorted(one["file"] for cause in told for one in cause.failures) == sorted(
+        all_causes = found(first, second)
+        assert len(all_causes) == 2
+        assert not any(cause.folded for cause in all_causes)
+        assert sorted(failure["file"] for cause in all_causes for failure in cause.failures) == sorted(
             (first["file"], second["file"])
         )
     alike = found(first, failing("tensor.position", THRESHOLD, "INT8", {**NINE, "acceptable": "4"}, "input 7 gives 0"))
@@ -143,12 +143,12 @@ def test_what_needs_more_is_told_in_a_line_of_its_own() -> None:
     more = simple | {"details": {**NINE, "needs": "9 elements and ScaleBias (right with 8; right without ScaleBias)"}}
     more["needs"] = ["count", "scaling"]
     (cause,) = found(more | {"file": "more.yaml"}, simple)
-    assert [one.failures[0]["file"] for one in cause.needing_more] == ["more.yaml"]
+    assert [other_cause.failures[0]["file"] for other_cause in cause.needing_more] == ["more.yaml"]
     assert cause.failures == (simple,), "it is not counted among the others"
     for other in ({"data_type": "UINT8"}, {"deviation": "unwritten"}, {"outcome": "crash"}):
-        told = found(more | other, simple)
-        assert len(told) == 2, other
-        assert not any(cause.folded for cause in told)
+        all_causes = found(more | other, simple)
+        assert len(all_causes) == 2, other
+        assert not any(cause.folded for cause in all_causes)
 
 
 def test_an_untraced_case_is_of_the_one_fault_that_it_can_be_of() -> None:
@@ -165,13 +165,13 @@ def test_an_untraced_case_is_of_the_one_fault_that_it_can_be_of() -> None:
 
 
 def test_what_the_pages_leave_open_comes_after_what_they_say() -> None:
-    said = failing("tensor.position", CLIP, "INT8", NINE)
+    stated_failure = failing("tensor.position", CLIP, "INT8", NINE)
     silent = failing("clip.formula", CLIP, "INT8", {"acceptable": "1"})
-    rows = [row(said), row(silent) | {"obligation": "unspecified"}]
-    told = causes(rows, [said, silent], SUBJECTS.__getitem__)
-    assert [cause.clause for cause in told] == ["tensor.position", "clip.formula"]
-    told = causes([row(said), row(silent)], [said, silent], SUBJECTS.__getitem__)
-    assert [cause.clause for cause in told] == ["clip.formula", "tensor.position"], "the control"
+    rows = [row(stated_failure), row(silent) | {"obligation": "unspecified"}]
+    all_causes = causes(rows, [stated_failure, silent], SUBJECTS.__getitem__)
+    assert [cause.clause for cause in all_causes] == ["tensor.position", "clip.formula"]
+    all_causes = causes([row(stated_failure), row(silent)], [stated_failure, silent], SUBJECTS.__getitem__)
+    assert [cause.clause for cause in all_causes] == ["clip.formula", "tensor.position"], "the control"
 
 
 def test_a_wrong_value_is_one_however_it_was_found() -> None:
@@ -187,12 +187,12 @@ def test_clauses_are_one_fault_where_they_read_the_same_and_need_the_same() -> N
     first = failing("tensor.position", CLIP, "INT8", NINE)
     second = failing("tensor.strides.padded", CLIP, "INT8", NINE)
     (cause,) = found(first, second)
-    assert [one.clause for one in cause.same] == ["tensor.strides.padded"]
+    assert [other_cause.clause for other_cause in cause.same] == ["tensor.strides.padded"]
     strided = second | {"details": {**NINE, "needs": "input strides (right with a packed input)"}}
     strided["needs"] = ["input strides"]
     assert len(found(first, strided)) == 2, "it needs something else"
     (cause,) = found(first, second | {"title": "input 9 gives 1", "details": {**NINE, "acceptable": "8"}})
-    assert [one.clause for one in cause.same] == ["tensor.strides.padded"], "on another value"
+    assert [other_cause.clause for other_cause in cause.same] == ["tensor.strides.padded"], "on another value"
     assert len(found(first, second | {"title": "input 9 gives 1", "data_type": "INT16"})) == 2, "on another type"
 
 
@@ -208,7 +208,10 @@ def test_a_fault_stands_under_the_clause_that_a_run_found_to_explain_it() -> Non
     value = failing("tensor.strides.padded", CLIP, "INT8", {"needs": "input strides (right with a packed input)"})
     beside = failing("tensor.position", CLIP, "INT8", NINE) | {"because": "tensor.strides.padded"}
     (cause,) = found(beside, value)
-    assert (cause.clause, [one.clause for one in cause.following]) == ("tensor.strides.padded", ["tensor.position"])
+    assert (cause.clause, [other_cause.clause for other_cause in cause.following]) == (
+        "tensor.strides.padded",
+        ["tensor.position"],
+    )
     assert len(found(beside | {"because": ""}, value)) == 2, "the control"
     assert len(found(beside | {"data_type": "INT16"}, value)) == 2, "nothing else fails there"
 
@@ -219,12 +222,12 @@ def test_a_row_names_the_clause_that_explains_all_of_its_failures() -> None:
     results = {"clauses": [row(first), row(second)], "failures": [first, second]}
     tables = load_tables()
     rows = explained(results, tables)["clauses"]
-    assert [one.get("because") for one in rows] == [None, "tensor.position"]
-    assert [one["outcome"] for one in rows] == ["fail", "fail"]
+    assert [result_row.get("because") for result_row in rows] == [None, "tensor.position"]
+    assert [result_row["outcome"] for result_row in rows] == ["fail", "fail"]
     own = second | {"needs": ["input strides"], "title": "input 9 gives 1"}
     both = explained({**results, "failures": [first, second, own]}, tables)["clauses"]
-    assert [one.get("because") for one in both] == [None, None], "it has a fault of its own as well"
-    earlier = {**results, "failures": [one | {"deviation": ""} for one in (first, second)]}
+    assert [result_row.get("because") for result_row in both] == [None, None], "it has a fault of its own as well"
+    earlier = {**results, "failures": [failure | {"deviation": ""} for failure in (first, second)]}
     assert explained(earlier, tables) == earlier, "nothing is known of deviations"
 
 
@@ -243,8 +246,8 @@ def test_many_faults_are_told_in_no_time() -> None:
 def test_a_row_with_two_faults_counts_the_tests_of_each() -> None:
     first = failing("tensor.position", CLIP, "INT8", NINE)
     second = failing("tensor.position", CLIP, "INT8", {**NINE, "needs": "rank 5 (right at rank 1)"})
-    told = causes([row(first, 100)], [first, second], SUBJECTS.__getitem__)
-    assert [cause.cases for cause in told] == [1, 1], "nobody knows how many of the 100 each of them is"
+    all_causes = causes([row(first, 100)], [first, second], SUBJECTS.__getitem__)
+    assert [cause.cases for cause in all_causes] == [1, 1], "nobody knows how many of the 100 each of them is"
     (alone,) = causes([row(first, 100)], [first], SUBJECTS.__getitem__)
     assert alone.cases == 100
 
@@ -253,8 +256,8 @@ def test_what_nobody_examined_is_no_one_s_fault() -> None:
     known = everywhere()
     spent = {UNEXAMINED: "spent", "acceptable": "3"}
     unknown = [failing("clip.formula", CLIP, "INT8", spent), failing("tensor.position", CLIP, "INT8", spent)]
-    told = found(*unknown, *known)
-    first, rest = examined(told)
+    all_causes = found(*unknown, *known)
+    first, rest = examined(all_causes)
     assert [cause.clause for cause in first] == ["tensor.position"], "though a formula comes before a layout"
     assert [cause.clause for cause in rest] == ["clip.formula"]
     assert [cause.clause for cause in rest[0].same] == ["tensor.position"], "they read the same"
@@ -274,7 +277,7 @@ def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
         },
     )
     (cause,) = found(support, state, values)
-    assert (cause.clause, sorted(one.clause for one in cause.following)) == (
+    assert (cause.clause, sorted(other_cause.clause for other_cause in cause.following)) == (
         "tensor.position",
         ["clip.support.level-3-0", "execution.repeatable"],
     )
@@ -326,15 +329,15 @@ def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_need
     assert len(heads) == 1, ran.out
     assert f" needs: {needs} replay: " in " ".join(ran.out.split())
     failures = (ran.results or {})["failures"]
-    places = {(one["operator"], one["data_type"]) for one in failures if one["file"]}
+    places = {(failure["operator"], failure["data_type"]) for failure in failures if failure["file"]}
     assert len(places) == 4, "each row has its own failure file"
-    assert needs in {one["details"].get("needs") for one in failures}
+    assert needs in {failure["details"].get("needs") for failure in failures}
     for name in ("results.html", "junit.xml"):
         assert needs in (tmp_path / "results" / name).read_text(encoding="utf-8")
     assert needs in dmlcts("report", "results", "--markdown", "-").out
     files = sorted((tmp_path / "results" / "failures").glob("*.yaml"))
-    told = {path: yaml.safe_load(path.read_text(encoding="utf-8"))["details"] for path in files}
-    path = next(path for path, details in told.items() if details.get("needs") == needs)
+    details_by_path = {path: yaml.safe_load(path.read_text(encoding="utf-8"))["details"] for path in files}
+    path = next(path for path, details in details_by_path.items() if details.get("needs") == needs)
     replayed = dmlcts("replay", str(path), "--backend", backend, "--isolation", "none")
     assert (replayed.code, f"  needs        {needs}" in replayed.out.splitlines()) == (1, True), replayed.out
     assert dmlcts("replay", str(path), "--backend", "cpu").code == 0
@@ -346,7 +349,10 @@ def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_need
 def test_a_strangers_case_of_any_form_is_told(case: Mapping[str, Any]) -> None:
     odd = failing("clip.formula", CLIP, "INT8", NINE) | {"case": case}
     (cause,) = found(odd, failing("clip.formula", CLIP, "FLOAT32", NINE))
-    assert cause.cases == found(*[failing("clip.formula", CLIP, one, NINE) for one in ("INT8", "FLOAT32")])[0].cases
+    assert (
+        cause.cases
+        == found(*[failing("clip.formula", CLIP, data_type, NINE) for data_type in ("INT8", "FLOAT32")])[0].cases
+    )
 
 
 def line(title: str, tensors: dict[str, str], **details: str) -> str:
@@ -364,7 +370,7 @@ def line(title: str, tensors: dict[str, str], **details: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("told", "wanted"),
+    ("headline", "wanted"),
     [
         (
             line("input 362 gives 362", {"A": "INT64", "O": "INT64"}, acceptable="3199001344"),
@@ -385,5 +391,5 @@ def line(title: str, tensors: dict[str, str], **details: str) -> str:
         (line("refused, though obliged", {"A": "FLOAT32"}), "ADD FLOAT32: refused, though obliged"),
     ],
 )
-def test_the_first_line_has_the_types_of_the_case_and_what_is_due(told: str, wanted: str) -> None:
-    assert told == wanted
+def test_the_first_line_has_the_types_of_the_case_and_what_is_due(headline: str, wanted: str) -> None:
+    assert headline == wanted

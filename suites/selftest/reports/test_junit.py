@@ -32,9 +32,9 @@ def failure(title: str, text: str = "account", outcome: Outcome = Outcome.FAIL) 
 
 
 def item(outcome: Outcome, test: str = "suites/test_clip.py::test_formula[INT8]") -> ItemRecord:
-    told = (failure("first", "account 1"), failure("second", "account 2")) if outcome.breaks_conformance else ()
+    failures = (failure("first", "account 1"), failure("second", "account 2")) if outcome.breaks_conformance else ()
     tallies = (ClauseTally("clip.formula", CLIP, "INT8", outcome, 1, 1, 0),)
-    return ItemRecord(test, outcome, 0.25, tallies, (), told)
+    return ItemRecord(test, outcome, 0.25, tallies, (), failures)
 
 
 def properties(element: ET.Element) -> list[tuple[str | None, str | None]]:
@@ -63,8 +63,8 @@ def test_every_outcome_has_its_element(outcome: Outcome, element: str | None) ->
     (case,) = root.iter("testcase")
     assert [child.tag for child in case] == [*([element] if element else []), "system-out"]
     assert case.attrib == {"classname": "suites.test_clip", "name": "test_formula[INT8]", "time": "0.250"}
-    said = (case.findtext("system-out") or "").splitlines()
-    assert said[:2] == [f"outcome: {outcome.value}", "clause: clip.formula"]
+    lines = (case.findtext("system-out") or "").splitlines()
+    assert lines[:2] == [f"outcome: {outcome.value}", "clause: clip.formula"]
     kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     for total, names in ((root, ("failures", "errors")), (root[0], tuple(kinds))):
         counted = {name: int(total.get(name, "-1")) for name in ("tests", *names)}
@@ -92,18 +92,20 @@ ACCEPTED = {
 
 def refused(document: ET.Element) -> list[str]:
     """What the plugin would refuse of a document."""
-    found = []
+    problems = []
     for element in document.iter():
         attributes, children = ACCEPTED.get(element.tag, (set(), set()))
-        found += [f"{element.tag}@{name}" for name in element.attrib if name not in attributes]
-        found += [f"{element.tag}/{child.tag}" for child in element if child.tag not in children]
+        problems += [f"{element.tag}@{name}" for name in element.attrib if name not in attributes]
+        problems += [f"{element.tag}/{child.tag}" for child in element if child.tag not in children]
         needed = {
             "testsuite": ("name", "tests", "failures", "errors"),
             "testcase": ("name",),
             "property": ("name", "value"),
         }
-        found += [f"{element.tag} lacks {name}" for name in needed.get(element.tag, ()) if name not in element.attrib]
-    return found
+        problems += [
+            f"{element.tag} lacks {name}" for name in needed.get(element.tag, ()) if name not in element.attrib
+        ]
+    return problems
 
 
 def test_the_strictest_common_reader_takes_the_document() -> None:
@@ -130,18 +132,18 @@ def test_a_document_without_records_becomes_one_case_a_row() -> None:
     ]
     now = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
     run = RunInfo("cpu", describe_device(None), "5.0", "quick", 3, True, {}, now, now)
-    owed = [("clip.formula", CLIP, name, "required") for name in ("INT8", "INT16")]
-    found = build_results(records, owed, run, Tables(operators={}, rules=(), latitudes={}, digests={}))
-    root = ET.fromstring(junit_xml(items_of(found), found))  # noqa: S314 - our own document
-    told = {case.get("name"): next(child.tag for child in case) for case in root.iter("testcase")}
-    assert told == {"formula[CLIP-INT8]": "failure", "formula[CLIP-INT16]": "system-out", "gone": "error"}
+    obligations = [("clip.formula", CLIP, name, "required") for name in ("INT8", "INT16")]
+    document = build_results(records, obligations, run, Tables(operators={}, rules=(), latitudes={}, digests={}))
+    root = ET.fromstring(junit_xml(items_of(document), document))  # noqa: S314 - our own document
+    tags_by_name = {case.get("name"): next(child.tag for child in case) for case in root.iter("testcase")}
+    assert tags_by_name == {"formula[CLIP-INT8]": "failure", "formula[CLIP-INT16]": "system-out", "gone": "error"}
     assert refused(root) == []
 
 
 def test_several_failures_of_a_test_are_told_together() -> None:
-    (told,) = parsed(item(Outcome.FAIL)).iter("failure")
-    assert (told.get("message"), told.get("type")) == ("first (and 1 more)", "fail")
-    assert told.text == "account 1\n\naccount 2"
+    (element,) = parsed(item(Outcome.FAIL)).iter("failure")
+    assert (element.get("message"), element.get("type")) == ("first (and 1 more)", "fail")
+    assert element.text == "account 1\n\naccount 2"
 
 
 def test_there_is_one_suite_a_module() -> None:
@@ -166,8 +168,13 @@ def test_there_is_one_suite_a_module() -> None:
 def test_a_suite_says_who_was_judged() -> None:
     root = parsed(item(Outcome.PASS))
     assert root[0].get("timestamp") == "2026-11-21T12:30:00"
-    told = dict(properties(root[0]))
-    assert (told["backend"], told["verdict"], told["seed"], told["strict"]) == (
+    property_values = dict(properties(root[0]))
+    assert (
+        property_values["backend"],
+        property_values["verdict"],
+        property_values["seed"],
+        property_values["strict"],
+    ) == (
         "cpu",
         "INCOMPLETE",
         "3",
@@ -194,5 +201,5 @@ def test_no_text_makes_the_document_unreadable(text: str) -> None:
 
 def test_illegal_characters_are_left_out() -> None:
     failed = ItemRecord("m.py::t", Outcome.FAIL, 0, (), (), (failure("a\x00b\ud800c", "x\x1by\ufffez <&> é"),))
-    (told,) = parsed(failed).iter("failure")
-    assert (told.get("message"), told.text) == ("abc", "xyz <&> é")
+    (element,) = parsed(failed).iter("failure")
+    assert (element.get("message"), element.text) == ("abc", "xyz <&> é")

@@ -97,9 +97,9 @@ def test_the_policy_stops_a_script_that_got_in(browser: Browser) -> None:
     """)
     assert browser.run("return window.harmed") is None
     assert browser.run("return getComputedStyle(document.getElementById('late')).color") != "rgb(255, 0, 0)"
-    told = [entry["message"] for entry in browser.driver.get_log("browser")]
-    assert len(told) == 2
-    assert all("Content Security Policy" in message for message in told)
+    messages = [entry["message"] for entry in browser.driver.get_log("browser")]
+    assert len(messages) == 2
+    assert all("Content Security Policy" in message for message in messages)
 
 
 def test_the_page_reads_without_its_script(browser: Browser) -> None:

@@ -37,9 +37,9 @@ def texts(paths: Iterable[Path]) -> list[str]:
 
 
 def test_a_report_stands_beside_its_results(runs: Path) -> None:
-    for given in ("bad", "bad/results.json"):
+    for path in ("bad", "bad/results.json"):
         (runs / "bad/results.html").unlink(missing_ok=True)
-        done = dmlcts("report", given)
+        done = dmlcts("report", path)
         assert (done.exit_code, done.output) == (0, f"written: {Path('bad/results.html')}\n")
         assert "<h1>" in (runs / "bad/results.html").read_text(encoding="utf-8")
 
@@ -67,9 +67,9 @@ def test_a_dash_prints_the_summary(runs: Path) -> None:
 def test_a_difference_ends_with_1_where_something_got_worse(runs: Path, first: str, second: str, code: int) -> None:
     done = dmlcts("diff", first, second, "--json", "d.json", "--markdown", "d.md")
     assert done.exit_code == code
-    found = json.loads((runs / "d.json").read_text(encoding="utf-8"))
-    jsonschema.validate(found, schema("difference-1"))
-    assert found["regression"] is bool(code)
+    difference = json.loads((runs / "d.json").read_text(encoding="utf-8"))
+    jsonschema.validate(difference, schema("difference-1"))
+    assert difference["regression"] is bool(code)
     assert done.output.splitlines()[-1].startswith("REGRESSION" if code else "no regression")
 
 
@@ -88,13 +88,13 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize("kind", BAD_INPUT)
 def test_unusable_input_ends_with_2_and_one_line(runs: Path, kind: str) -> None:
-    text, said = BAD_INPUT[kind]
+    text, message = BAD_INPUT[kind]
     if text is not None:
         (runs / "x.json").write_text(text, encoding="utf-8")
     for arguments in (("report", "x.json"), ("diff", "good", "x.json"), ("diff", "x.json", "good")):
         done = dmlcts(*arguments)
         assert done.exit_code == 2
-        assert said in done.output
+        assert message in done.output
         assert len(done.output.splitlines()) == 1
     assert not (runs / "results.html").exists()
 
@@ -144,7 +144,7 @@ def test_results_that_gzip_made_small_are_read_as_they_are(runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "make, said",
+    "make, text",
     [
         (lambda data: gzip.compress(data)[:-20], "is no whole file of gzip"),
         (lambda data: data, "is no whole file of gzip"),
@@ -152,9 +152,9 @@ def test_results_that_gzip_made_small_are_read_as_they_are(runs: Path) -> None:
         (lambda data: gzip.compress(bytes(1 << 26)), "is larger than 32 MiB"),
     ],
 )
-def test_what_gzip_did_not_make_is_one_line(runs: Path, make: Callable[[bytes], bytes], said: str) -> None:
+def test_what_gzip_did_not_make_is_one_line(runs: Path, make: Callable[[bytes], bytes], text: str) -> None:
     path = zipped(runs / "bad.json.gz", make((runs / "bad/results.json").read_bytes()))
     done = dmlcts("diff", "bad", path)
     assert done.exit_code == 2
-    assert said in done.output
+    assert text in done.output
     assert len(done.output.splitlines()) == 1

@@ -22,9 +22,9 @@ LISTS = [*differences.TITLES]
 
 
 def compared(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    found = differences.difference(first, second)
-    jsonschema.validate(found, schema("difference-1"))
-    return found
+    difference = differences.difference(first, second)
+    jsonschema.validate(difference, schema("difference-1"))
+    return difference
 
 
 def with_outcome(outcome: Outcome) -> dict[str, Any]:
@@ -43,16 +43,16 @@ def without_row() -> dict[str, Any]:
     return document
 
 
-def filled(found: dict[str, Any]) -> set[str]:
-    return {name for name in LISTS if found[name]}
+def filled(difference: dict[str, Any]) -> set[str]:
+    return {name for name in LISTS if difference[name]}
 
 
 def test_a_run_does_not_differ_from_itself() -> None:
     for sample in (conformant, failing, hostile):
-        found = compared(sample(), sample())
-        assert not found["regression"]
-        assert not filled(found)
-        assert (found["identity"], found["behaviours"]) == ([], [])
+        difference = compared(sample(), sample())
+        assert not difference["regression"]
+        assert not filled(difference)
+        assert (difference["identity"], difference["behaviours"]) == ([], [])
     made = f"tables {tables_digest(conformant()['specs'])[:12]}, suite 0.1.0 at {'ab' * 6}"
     assert differences.text(compared(conformant(), conformant()), TABLES).splitlines() == [
         "verdict: CONFORMANT",
@@ -87,10 +87,10 @@ OUTCOMES = {  # from A to B: the list that the row is in, and whether that is a 
 @pytest.mark.parametrize("change", OUTCOMES, ids="-to-".join)
 def test_each_change_of_an_outcome_is_told_apart(change: tuple[str, str]) -> None:
     name, regression = OUTCOMES[change]
-    found = compared(*(with_outcome(Outcome(outcome)) for outcome in change))
-    assert filled(found) == {name}
-    assert found[name] == [ROW | {"before": change[0], "after": change[1]}]
-    assert found["regression"] is regression
+    difference = compared(*(with_outcome(Outcome(outcome)) for outcome in change))
+    assert filled(difference) == {name}
+    assert difference[name] == [ROW | {"before": change[0], "after": change[1]}]
+    assert difference["regression"] is regression
 
 
 def test_rows_appear_and_disappear() -> None:
@@ -105,8 +105,8 @@ def test_rows_appear_and_disappear() -> None:
 def test_a_test_that_ends_badly_outside_any_clause_is_a_regression() -> None:
     stray = failing()["failures"][0] | {"clause": "", "operator": "", "data_type": "", "outcome": "crash", "test": "t"}
     ended = conformant() | {"failures": [stray], "verdict": "NOT_CONFORMANT"}
-    found = compared(conformant(), ended)
-    assert (filled(found), found["regression"]) == ({"newly_stray"}, True)
+    difference = compared(conformant(), ended)
+    assert (filled(difference), difference["regression"]) == ({"newly_stray"}, True)
     assert not compared(ended, ended)["regression"]
 
 
@@ -121,23 +121,23 @@ def test_another_behaviour_is_no_regression() -> None:
     other = conformant()
     other["behaviours"][0]["behaviour"] = "NaN input gives Min"
     del other["behaviours"][1]
-    found = compared(conformant(), other)
-    assert not found["regression"]
-    assert [(one["data_type"], one["before"], one["after"]) for one in found["behaviours"]] == [
+    difference = compared(conformant(), other)
+    assert not difference["regression"]
+    assert [(change["data_type"], change["before"], change["after"]) for change in difference["behaviours"]] == [
         ("FLOAT16", "NaN input gives Max", "NaN input gives Min"),
         ("FLOAT32", "NaN input gives NaN", None),
     ]
-    said = differences.text(found, TABLES)
-    assert "clip.nan.input · CLIP on FLOAT16: NaN input gives Max -> NaN input gives Min" in said
+    text = differences.text(difference, TABLES)
+    assert "clip.nan.input · CLIP on FLOAT16: NaN input gives Max -> NaN input gives Min" in text
 
 
 @pytest.mark.parametrize(
     "what, change",
     [
-        ("backend", lambda one: one.update(backend="other")),
-        ("feature_level", lambda one: one.update(feature_level="3.0")),
-        ("profile", lambda one: one.update(profile="full")),
-        ("seed", lambda one: one.update(seed=7)),
+        ("backend", lambda document: document.update(backend="other")),
+        ("feature_level", lambda document: document.update(feature_level="3.0")),
+        ("profile", lambda document: document.update(profile="full")),
+        ("seed", lambda document: document.update(seed=7)),
         ("strict", lambda one: one.update(strict=True)),
         ("selection", lambda one: one.update(selection={"operators": [CLIP]})),
         ("device driver", lambda one: one["device"].update(driver="32.0")),
@@ -149,10 +149,10 @@ def test_another_behaviour_is_no_regression() -> None:
 def test_a_different_run_is_told_as_one(what: str, change: Callable[[dict[str, Any]], None]) -> None:
     other = conformant()
     change(other)
-    found = compared(conformant(), other)
-    assert [one["what"] for one in found["identity"]] == [what]
-    assert (filled(found), found["regression"]) == (set(), False)
-    assert f"  {what}: " in differences.text(found, TABLES)
+    difference = compared(conformant(), other)
+    assert [identity_change["what"] for identity_change in difference["identity"]] == [what]
+    assert (filled(difference), difference["regression"]) == (set(), False)
+    assert f"  {what}: " in differences.text(difference, TABLES)
 
 
 def test_what_depends_on_time_and_machine_alone_is_no_difference() -> None:
@@ -174,18 +174,18 @@ def test_the_markdown_tells_the_same() -> None:
 def test_harmful_strings_stay_inside_code_and_off_the_terminal() -> None:
     other = hostile() | {"backend": HARM[8], "profile": "full"}
     other["device"]["driver"] = HARM[7]
-    found = compared(conformant(), other)
-    outside = outside_code(differences.markdown(found, TABLES))
+    difference = compared(conformant(), other)
+    outside = outside_code(differences.markdown(difference, TABLES))
     for word in ("harmed", "onerror", "example.invalid", "@someone", "[link]", "\x1b"):
         assert word not in outside, word
-    said = differences.text(found, TABLES)
-    assert "\x1b" not in said
-    assert "\\u{1b}[31m" in said
-    assert not [line for line in said.splitlines() if line.startswith(("#", "<"))]  # a value stays on its line
+    text = differences.text(difference, TABLES)
+    assert "\x1b" not in text
+    assert "\\u{1b}[31m" in text
+    assert not [line for line in text.splitlines() if line.startswith(("#", "<"))]  # a value stays on its line
 
 
 def test_the_schema_refuses_another_format() -> None:
-    found = compared(conformant(), failing())
+    difference = compared(conformant(), failing())
     for change in ({"schema": "dmlcts-difference/2"}, {"more": 1}, {"newly_failing": [{"clause": "a"}]}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(found | change, schema("difference-1"))
+            jsonschema.validate(difference | change, schema("difference-1"))

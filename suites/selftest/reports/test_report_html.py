@@ -101,8 +101,8 @@ def test_a_page_loads_nothing(sample: Any) -> None:
         assert not loading & set(attributes), (tag, attributes)
         assert tag not in ("link", "base", "iframe", "object", "embed", "img", "image"), tag
         for name in ("href", "xlink:href"):
-            given = attributes.get(name) or "#"
-            assert given.startswith("#") or (tag == "a" and given in ADDRESSES), (tag, attributes)
+            address = attributes.get(name) or "#"
+            assert address.startswith("#") or (tag == "a" and address in ADDRESSES), (tag, attributes)
     assert not re.search(r"@import|url\(", "".join(page.texts["style"]))
 
 
@@ -210,18 +210,18 @@ def test_one_failure_of_each_cause_is_open_and_the_rest_is_folded_under_it() -> 
         document["failures"] += [other | {"test": f"t{number}"} for number in range(3)]
     page = made(document)
     details = [attributes for tag, attributes in page.elements if tag == "details"]
-    told = ["open" in attributes for attributes in details if attributes.get("class") == "failure"]
-    assert told == [True, *([False] * 7), True, False, False]
+    open_flags = ["open" in attributes for attributes in details if attributes.get("class") == "failure"]
+    assert open_flags == [True, *([False] * 7), True, False, False]
     assert [attributes.get("class") for attributes in details].count("rest") == 2
-    said = "it explains round.toward-infinity (ROUND on FLOAT32); round.odd (ROUND on FLOAT32)"
+    sentence = "it explains round.toward-infinity (ROUND on FLOAT32); round.odd (ROUND on FLOAT32)"
     assert "7 cases more of it, or that" in page.text
-    assert said in " ".join(page.text.split())
+    assert sentence in " ".join(page.text.split())
 
 
 def test_a_case_that_several_tests_reach_is_told_once_with_all_of_them() -> None:
     view = overview(failing(), TABLES)
     assert [failure.document["title"] for failure in view.failures].count("input -0.5 gives 0.0") == 1
-    (failure,) = [one for one in view.failures if one.document["title"] == "input -0.5 gives 0.0"]
+    (failure,) = [candidate for candidate in view.failures if candidate.document["title"] == "input -0.5 gives 0.0"]
     assert failure.tests == (
         "test_rounding.py::test_drawn[ROUND-FLOAT32]",
         "test_rounding.py::test_ties[ROUND-FLOAT32]",
@@ -239,16 +239,16 @@ def test_a_case_without_a_model_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    "strides, said",
+    "strides, text",
     [(None, '"initialValues": ['), ([0, 1, 1], "its elements overlap too often")],
     ids=["beyond", "overlap"],
 )
-def test_a_description_of_billions_of_elements_is_told_at_once(strides: list[int] | None, said: str) -> None:
+def test_a_description_of_billions_of_elements_is_told_at_once(strides: list[int] | None, text: str) -> None:
     document = failing()
     document["failures"] = document["failures"][:1]
     tensor = {"data_type": "FLOAT32", "sizes": [1 << 20, 2000, 2000], "strides": strides, "total_size_in_bytes": 16384}
     document["failures"][0]["case"] = filed() | {"tensors": {"InputTensor": tensor, "OutputTensor": tensor}}
-    assert said in made(document).text
+    assert text in made(document).text
 
 
 def test_endless_failures_are_counted_and_not_drawn() -> None:
@@ -314,9 +314,9 @@ def test_every_outcome_has_its_glyph_and_its_words_everywhere(outcome: Outcome) 
     ]
     assert cells
     assert all(f": {words}, " in title for title in cells)
-    said = summary(document, TABLES, known=[])
-    assert ("### Broken clauses" in said) is outcome.breaks_conformance
-    assert ("**✗" in said) is outcome.breaks_conformance
+    text = summary(document, TABLES, known=[])
+    assert ("### Broken clauses" in text) is outcome.breaks_conformance
+    assert ("**✗" in text) is outcome.breaks_conformance
 
 
 def test_a_clause_of_other_tables_is_shown_all_the_same() -> None:
@@ -350,8 +350,8 @@ def test_the_page_is_the_same_each_time() -> None:
 
 def test_the_shipped_fingerprints_are_of_implementations_that_differ() -> None:
     known = known_implementations()
-    assert len({one.name for one in known}) == len(known) >= 3
-    assert all(one.behaviours for one in known)
+    assert len({implementation.name for implementation in known}) == len(known) >= 3
+    assert all(implementation.behaviours for implementation in known)
 
 
 def test_the_shipped_fingerprints_are_what_their_names_say() -> None:
@@ -364,12 +364,18 @@ def test_the_shipped_fingerprints_are_what_their_names_say() -> None:
 
 def test_a_run_is_likest_to_itself() -> None:
     document = failing()
-    rows = {(one["clause"], one["operator"], one["data_type"]): one["behaviour"] for one in document["behaviours"]}
+    rows = {
+        (behaviour["clause"], behaviour["operator"], behaviour["data_type"]): behaviour["behaviour"]
+        for behaviour in document["behaviours"]
+    }
     other = rows | {("clip.subnormal", CLIP, "FLOAT32"): "subnormals are flushed to zero"}
     known = [Known("other", other), Known("itself", rows), Known("stranger", {("x.y", CLIP, "INT8"): "?"})]
-    found = likenesses(document, known)
-    assert [(one.name, one.alike, one.shared) for one in found] == [("itself", 3, 3), ("other", 2, 3)]
-    assert list(found[1].differing.values()) == ["subnormals are flushed to zero"]
+    similarities = likenesses(document, known)
+    assert [(likeness.name, likeness.alike, likeness.shared) for likeness in similarities] == [
+        ("itself", 3, 3),
+        ("other", 2, 3),
+    ]
+    assert list(similarities[1].differing.values()) == ["subnormals are flushed to zero"]
     assert named(document) == "Example NX-2 on Example NX-2 Accelerator (nxdml 2.3.1)"
     text = made(document, known=known).text
     assert "2 of 3 as other" in " ".join(text.split())
@@ -425,8 +431,8 @@ def test_a_greater_value_stands_further_right(data_type: DataType, data: st.Data
     ],
 )
 def test_the_ends_of_the_axis_are_those_of_the_type(data_type: DataType, bits: int, place: float | None) -> None:
-    found = position(data_type, bits)
-    assert found is place if place is None else found == pytest.approx(place)
+    value = position(data_type, bits)
+    assert value is place if place is None else value == pytest.approx(place)
 
 
 def test_a_histogram_is_drawn_as_bars_and_single_values_as_marks() -> None:
@@ -444,10 +450,10 @@ def test_a_histogram_is_drawn_as_bars_and_single_values_as_marks() -> None:
 
 
 def test_the_inputs_of_numeric_failures_are_plotted() -> None:
-    found = html.failing_inputs(overview(failing(), TABLES).failures)
-    lanes = found["FLOAT32"]
-    assert list(lanes) == ["round.toward-infinity · ROUND"]
-    places = {bucket.first for bucket in lanes["round.toward-infinity · ROUND"]}
+    inputs_by_type = html.failing_inputs(overview(failing(), TABLES).failures)
+    inputs_by_clause = inputs_by_type["FLOAT32"]
+    assert list(inputs_by_clause) == ["round.toward-infinity · ROUND"]
+    places = {bucket.first for bucket in inputs_by_clause["round.toward-infinity · ROUND"]}
     assert places == {0xBF000000, 0xBFC00000, 0x7FC00000, 0xC0200000, 0xC0600000}
     assert [tag for tag, _ in page_of(failing).elements].count("figure") == 1
     assert "figure" not in [tag for tag, _ in page_of(conformant).elements]

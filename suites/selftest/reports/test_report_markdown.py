@@ -102,11 +102,11 @@ def test_too_much_is_left_out_with_its_count() -> None:
         failure["test"] = f"t{number}"
     text = made(document)
     assert text.count("<details>") == 1, "of one fault, one is told"
-    said = (
+    message = (
         "39 cases more of it, or that it explains. Seen on `round.toward-infinity (ROUND on FLOAT32)`, by "
         "`t0`, `t1`, `t2`, `t3`, `t4`, `t5` and 34 more tests."
     )
-    assert said in text
+    assert message in text
     for number, failure in enumerate(document["failures"]):
         failure["clause"] = TABLES.clauses[number % 20].id
     text = made(document)
@@ -138,7 +138,9 @@ def test_a_badge_says_the_verdict_and_what_it_holds_for(document: dict[str, Any]
     made = badge(document)
     jsonschema.validate(made, schema("badge-1"))
     assert made["message"] == message
-    colours = {badge(one)["color"] for one in (conformant(), failing(), conformant() | {"verdict": "INCOMPLETE"})}
+    colours = {
+        badge(results)["color"] for results in (conformant(), failing(), conformant() | {"verdict": "INCOMPLETE"})
+    }
     assert len(colours) == 3
 
 

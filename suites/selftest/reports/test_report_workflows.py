@@ -94,10 +94,10 @@ def options_of(words: list[str]) -> list[str]:
             if word not in known:
                 return [f"{command.name} has no {word}"]
         elif isinstance(command, click.Group):
-            found = command.commands.get(word)
-            if found is None:
+            subcommand = command.commands.get(word)
+            if subcommand is None:
                 return [f"no command {' '.join(words[: number + 1])}"]
-            command = found
+            command = subcommand
     return []
 
 
@@ -128,6 +128,6 @@ def test_actionlint_finds_no_fault(tmp_path: Path) -> None:
     assert (lint(*WORKFLOWS).stdout, lint(*WORKFLOWS).returncode) == ("", 0)
     broken = tmp_path / "broken.yml"
     broken.write_text(WORKFLOWS[0].read_text(encoding="utf-8").replace("matrix.os", "matrx.os"), encoding="utf-8")
-    found = lint(broken)
-    assert found.returncode == 1
-    assert 'undefined variable "matrx"' in found.stdout
+    result = lint(broken)
+    assert result.returncode == 1
+    assert 'undefined variable "matrx"' in result.stdout

@@ -118,7 +118,7 @@ def failure(
 
 
 def results_of(
-    *items: ItemRecord, owed: Iterable[tuple[str, str, str, str]] = (), tables: Tables = TABLES, **more: Any
+    *items: ItemRecord, obligations: Iterable[tuple[str, str, str, str]] = (), tables: Tables = TABLES, **more: Any
 ) -> dict[str, Any]:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     device = describe_device(
@@ -126,7 +126,7 @@ def results_of(
     )
     selection = {"operators": ["CLIP", "ROUND"], "shard": None}
     run = RunInfo("directml", device, "5.0", "quick", 42, True, selection, now, now + timedelta(seconds=9.5))
-    return build_results(items, owed, run, tables, **more)
+    return build_results(items, obligations, run, tables, **more)
 
 
 GOOD = ItemRecord(
@@ -261,30 +261,32 @@ def test_the_worst_word_stands_for_a_cell() -> None:
 
 
 def test_gaps_are_told() -> None:
-    owed = [
+    obligations = [
         (f"clip.{name}", "ELEMENT_WISE_CLIP", data_type, "required")
         for name in ("formula", "same")
         for data_type in TYPES
     ]
-    owed += [("round.formula", "ELEMENT_WISE_ROUND", data_type, "required") for data_type in FLOATS]
+    obligations += [("round.formula", "ELEMENT_WISE_ROUND", data_type, "required") for data_type in FLOATS]
     tallies = [tally("clip.formula", data_type) for data_type in TYPES]
     ran = ItemRecord("t", Outcome.PASS, 1, (*tallies, tally("clip.same", "INT8", Outcome.WAIVED)))
-    text = shown(results_of(ran, owed=owed, unsupported={("ELEMENT_WISE_ROUND", "FLOAT16")}))
+    text = shown(results_of(ran, obligations=obligations, unsupported={("ELEMENT_WISE_ROUND", "FLOAT16")}))
     assert cells(text, "FLOAT32") == ["skip 1", "not run"]
     assert cells(text, "FLOAT16") == ["skip 1", "n/s"]
     assert cells(text, "INT8") == ["waived 1", "—"]
-    told = "Did not run: 6 clause rows\n  nothing ran on: ROUND on FLOAT32, FLOAT16\n"
-    assert told + "  clip.same: CLIP on all types but INT8\n" in text
+    gaps_text = "Did not run: 6 clause rows\n  nothing ran on: ROUND on FLOAT32, FLOAT16\n"
+    assert gaps_text + "  clip.same: CLIP on all types but INT8\n" in text
     share = "1 waived clause (1 of 12 rows, 8.3 %)"
-    said = f"INCOMPLETE with {share}: 6 clause rows did not run, 5 other rows hold (exit code 4)"
-    assert " ".join(text.split()).endswith(said)
+    verdict_line = f"INCOMPLETE with {share}: 6 clause rows did not run, 5 other rows hold (exit code 4)"
+    assert " ".join(text.split()).endswith(verdict_line)
 
 
 def test_a_relation_that_did_not_run_names_the_other_operators_that_it_runs() -> None:
     tables = load_tables()
-    owed = [(f"sign.{name}", "ELEMENT_WISE_SIGN", "INT64", "implied") for name in ("formula", "odd", "idempotent")]
+    obligations = [
+        (f"sign.{name}", "ELEMENT_WISE_SIGN", "INT64", "implied") for name in ("formula", "odd", "idempotent")
+    ]
     ran = ItemRecord("t", Outcome.PASS, 1, (tally("sign.formula", "INT64"),))
-    text = shown(results_of(ran, owed=owed, tables=tables), tables)
+    text = shown(results_of(ran, obligations=obligations, tables=tables), tables)
     assert "  sign.odd: SIGN on INT64 (it also runs NEGATE on the same type)\n" in text
     assert "  sign.idempotent: SIGN on INT64\n" in text
 
@@ -371,15 +373,15 @@ def test_empty_results_are_summarised(width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "others, said",
+    "others, message",
     [(0, "no other row holds"), (1, "1 other row holds"), (2, "2 other rows hold")],
 )
-def test_beside_waivers_the_rows_that_hold_are_counted_in_words(others: int, said: str) -> None:
+def test_beside_waivers_the_rows_that_hold_are_counted_in_words(others: int, message: str) -> None:
     held = tuple(tally("clip.formula", name) for name in ("INT8", "FLOAT32")[:others])
     waived = tally("clip.same", "INT8", Outcome.WAIVED)
     text = shown(results_of(ItemRecord("u", Outcome.WAIVED, 1, (*held, waived))))
     share = f"1 of {many(others + 1, 'row')}, {100 / (others + 1):.1f} %"
-    assert " ".join(text.split()).endswith(f" CONFORMANT with 1 waived clause ({share}): {said} (exit code 0)")
+    assert " ".join(text.split()).endswith(f" CONFORMANT with 1 waived clause ({share}): {message} (exit code 0)")
 
 
 def test_counted_nouns_have_their_plural() -> None:

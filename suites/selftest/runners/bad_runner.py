@@ -94,11 +94,11 @@ class Right:
         for size in sizes[:rank]:
             count *= size
         at = 24 + 160 * tensors
-        found = {}
+        attribute_values = {}
         for index in range(attributes):
             member = struct.unpack_from("<I", payload, at + 24 * index)[0]
-            found[member] = struct.unpack_from("<f", payload, at + 24 * index + 16)[0]
-        self.kernels[kernel] = found[3], found[4], count
+            attribute_values[member] = struct.unpack_from("<f", payload, at + 24 * index + 16)[0]
+        self.kernels[kernel] = attribute_values[3], attribute_values[4], count
         return 0, struct.pack("<II", kernel, 0)
 
     def dispatch(self, payload: bytes) -> tuple[int, bytes]:

@@ -158,8 +158,8 @@ def judged(name: str, seconds: float, elements: int = 5) -> tuple[Any, str]:
 
 
 def left_behind() -> list[str]:
-    said = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout  # noqa: S607
-    return [line for line in said.splitlines() if str(SCRIPT) in line and "leaves_a_child" not in line]
+    output = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout  # noqa: S607
+    return [line for line in output.splitlines() if str(SCRIPT) in line and "leaves_a_child" not in line]
 
 
 @pytest.mark.sampled(3)

@@ -76,7 +76,7 @@ def conversation(options: dict[str, str] | None = None) -> list[bytes]:
     return [request(kind, number, payload) for number, (kind, payload) in enumerate(asked, 1)]
 
 
-def run(runner: Path, said: bytes, limit: int = 0) -> subprocess.CompletedProcess[bytes]:
+def run(runner: Path, data: bytes, limit: int = 0) -> subprocess.CompletedProcess[bytes]:
     def limited() -> None:
         if limit:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -84,28 +84,28 @@ def run(runner: Path, said: bytes, limit: int = 0) -> subprocess.CompletedProces
     options = {"ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1", "UBSAN_OPTIONS": "exitcode=99"}
     environment = {**os.environ, **options}
     return subprocess.run(
-        [str(runner)], input=said, capture_output=True, timeout=30, check=False, preexec_fn=limited, env=environment
+        [str(runner)], input=data, capture_output=True, timeout=30, check=False, preexec_fn=limited, env=environment
     )
 
 
 def answers(data: bytes) -> list[tuple[int, int, int, bytes]]:
     """What came back: kind, status, number and payload of each answer."""
-    found = []
+    replies = []
     while data:
         head = KNOWN.layouts["header"].unpack(data)
         assert head["mark"] == KNOWN.mark
         payload = data[24 : 24 + head["length"]]
         assert len(payload) == head["length"]
-        found.append((head["kind"], head["status"], head["number"], payload))
+        replies.append((head["kind"], head["status"], head["number"], payload))
         data = data[24 + head["length"] :]
-    return found
+    return replies
 
 
 def test_a_right_conversation(careful_runner: Path) -> None:
     done = run(careful_runner, b"".join(conversation()))
     assert (done.returncode, done.stderr) == (0, b"")
-    said = answers(done.stdout)
-    assert [(kind & 0x7FFF, status) for kind, status, _, _ in said] == [
+    replies = answers(done.stdout)
+    assert [(kind & 0x7FFF, status) for kind, status, _, _ in replies] == [
         (1, 0),
         (2, 0),
         (5, 0),
@@ -116,7 +116,7 @@ def test_a_right_conversation(careful_runner: Path) -> None:
         (4, 0),
         (6, 0),
     ]
-    assert [number for _, _, number, _ in said] == list(range(1, 10))
+    assert [number for _, _, number, _ in replies] == list(range(1, 10))
 
 
 BAD = KNOWN.statuses["bad_message"]
@@ -244,24 +244,24 @@ WRONG: dict[str, tuple[bytes, int]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_suite_that_is_wrong_is_told_so(name: str, careful_runner: Path) -> None:
-    said, status = WRONG[name]
-    done = run(careful_runner, said)
+    data, status = WRONG[name]
+    done = run(careful_runner, data)
     assert done.returncode in (0, 1), done.stderr.decode()
     assert b"runtime error" not in done.stderr
     assert b"Sanitizer" not in done.stderr
-    wrong = [one for one in answers(done.stdout) if one[1]]
-    assert [one[1] for one in wrong] == ([status] if status >= 0 else [])
+    wrong = [answer for answer in answers(done.stdout) if answer[1]]
+    assert [answer[1] for answer in wrong] == ([status] if status >= 0 else [])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing here tells how much a process has asked for")
 def test_a_memory_is_taken_as_it_arrives(plain_runner: Path) -> None:
     """One GiB is announced and 64 bytes come: hardly more than that is asked of the system."""
     head = messages.encode_dispatch(7, MEMBERS, REGIONS, 1 << 30, 0)
-    said = HELLO + CREATE + request("dispatch", 3, head + bytes(64), len(head) + (1 << 30))
+    data = HELLO + CREATE + request("dispatch", 3, head + bytes(64), len(head) + (1 << 30))
     with subprocess.Popen([str(plain_runner)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(said)
+        process.stdin.write(data)
         process.stdin.flush()
         process.stdout.read(24 + 560 + 24 + 8)  # the replies to hello and create: it reads the dispatch now
         time.sleep(0.2)
@@ -276,9 +276,9 @@ def test_no_room_for_a_memory_is_an_answer(plain_runner: Path) -> None:
     """The memory does come, and there is no room for it: an error, and the conversation goes on."""
     size = 100 << 20
     head = messages.encode_dispatch(7, MEMBERS, REGIONS, size, 0)
-    said = HELLO + CREATE + request("dispatch", 3, head + bytes(size)) + conversation()[-1]
-    done = run(plain_runner, said, 90 << 20)
-    assert [one[1] for one in answers(done.stdout)] == [0, 0, KNOWN.statuses["out_of_memory"], 0]
+    data = HELLO + CREATE + request("dispatch", 3, head + bytes(size)) + conversation()[-1]
+    done = run(plain_runner, data, 90 << 20)
+    assert [answer[1] for answer in answers(done.stdout)] == [0, 0, KNOWN.statuses["out_of_memory"], 0]
 
 
 def corrupted(random_: random.Random) -> bytes:

@@ -37,12 +37,13 @@ compiling = pytest.mark.skipif(
 
 def test_its_members_are_the_protocols() -> None:
     text = SOURCE.read_text(encoding="utf-8")
-    found = {int(code): kinds for code, kinds in re.findall(r'\{(\d+), "([TSFENO]+)"\}', text)}
-    assert found == {
-        one.code: "".join(KINDS[kind] for kind in one.members.values()) for one in definition().operators.values()
+    kinds_by_code = {int(code): kinds for code, kinds in re.findall(r'\{(\d+), "([TSFENO]+)"\}', text)}
+    assert kinds_by_code == {
+        operator.code: "".join(KINDS[kind] for kind in operator.members.values())
+        for operator in definition().operators.values()
     }
-    for one in definition().operators.values():
-        tensors = [name for name, kind in one.members.items() if kind == "tensor"]
+    for operator in definition().operators.values():
+        tensors = [name for name, kind in operator.members.items() if kind == "tensor"]
         assert tensors[-1].startswith("Output"), "the last tensor is the output"
 
 
@@ -135,7 +136,7 @@ def header() -> str:
         lines += made.interface(name, classes, done)
     for node in body:
         if isinstance(node, ast.FunctionDef):
-            arguments = ", ".join(f"{made.type(one.annotation)} {one.arg}" for one in node.args.args)
+            arguments = ", ".join(f"{made.type(argument.annotation)} {argument.arg}" for argument in node.args.args)
             lines.append(f'extern "C" HRESULT WINAPI {node.name}({arguments});')
     return "\n".join(lines) + "\n"
 
@@ -151,11 +152,11 @@ def _constants(body: list[ast.stmt]) -> list[str]:
     for node in body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             kind = ast.unparse(node.annotation).rpartition(".")[2]
-            said = f"{node.target.id} = {ast.unparse(node.value)}"
+            declaration = f"{node.target.id} = {ast.unparse(node.value)}"
             if kind in enumerations:
-                enumerations[kind].append(said)
+                enumerations[kind].append(declaration)
             else:
-                lines.append(f"static const UINT {said};")
+                lines.append(f"static const UINT {declaration};")
     for name, members in enumerations.items():
         lines.append(f"enum {name} : int {{ {', '.join(members)} }};")
         if name.endswith("_FLAGS"):
@@ -214,7 +215,9 @@ class _Made:
             elif isinstance(item, ast.Assign):
                 iid = str(ast.literal_eval(item.value.args[0])).strip("{}")  # type: ignore[attr-defined]
             elif isinstance(item, ast.FunctionDef):
-                arguments = ", ".join(f"{self.type(one.annotation)} {one.arg}" for one in item.args.args[1:])
+                arguments = ", ".join(
+                    f"{self.type(argument.annotation)} {argument.arg}" for argument in item.args.args[1:]
+                )
                 returned = self.type(item.returns)
                 methods.append(f"    virtual {returned} STDMETHODCALLTYPE {item.name}({arguments}) = 0;")
         first, second, third, fourth, last = iid.split("-")

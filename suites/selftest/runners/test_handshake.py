@@ -135,13 +135,13 @@ def test_a_hello_proves_enough_where_there_is_no_secret(plain_runner: Path) -> N
 
 def said(port: int, *asked: bytes) -> bytes:
     """Everything that a runner sends to whoever says this, to its end."""
-    found = b""
+    data = b""
     with connected(port) as stranger, contextlib.suppress(ConnectionError):
         stranger.sendall(b"".join(asked))
         stranger.shutdown(socket.SHUT_WR)
         while chunk := stranger.recv(4096):
-            found += chunk
-    return found
+            data += chunk
+    return data
 
 
 BEGIN = request("begin", 1, NONCE)
@@ -169,7 +169,7 @@ def derived(secret: str, nonces: list[bytes]) -> set[bytes]:
     """What could be computed from the secret and what is on the wire: proofs of any order, any way around."""
     known = Path(secret).read_bytes().strip()
     roles = ("suite proves", "runner proves", "suite", "runner")
-    return {authentication.proof(known, role, one, other) for role in roles for one in nonces for other in nonces}
+    return {authentication.proof(known, role, nonce, other) for role in roles for nonce in nonces for other in nonces}
 
 
 @pytest.mark.parametrize("name", PROBES)
@@ -180,12 +180,14 @@ def test_a_stranger_gets_nothing_that_depends_on_the_secret(plain_runner: Path, 
         path = str(tmp_path / f"secret-{number}")
         authentication.write_secret(path)
         with listening(plain_runner, "--secret", path) as (port, _):
-            found = answers(said(port, *PROBES[name]))
-        drawn = [payload for kind, status, _, payload in found if kind == 0x8000 | KNOWN.kinds["begin"] and not status]
+            replies = answers(said(port, *PROBES[name]))
+        drawn = [
+            payload for kind, status, _, payload in replies if kind == 0x8000 | KNOWN.kinds["begin"] and not status
+        ]
         assert all(len(payload) == 32 for payload in drawn)
-        sent = {payload[at : at + 32] for *_, payload in found for at in range(len(payload))}
+        sent = {payload[at : at + 32] for *_, payload in replies for at in range(len(payload))}
         assert not derived(path, [NONCE, *drawn]) & sent
-        heard.append([(kind, status, b"" if payload in drawn else payload) for kind, status, _, payload in found])
+        heard.append([(kind, status, b"" if payload in drawn else payload) for kind, status, _, payload in replies])
     assert heard[0] == heard[1]
     assert all(status or kind == 0x8000 | KNOWN.kinds["begin"] for kind, status, _ in heard[0])
 
@@ -267,8 +269,8 @@ def answering(answer: Answering) -> Iterator[tuple[int, list[tuple[str, bytes]]]
                     payload = file.read(asked["length"])
                     heard.append((name, payload))
                     status, reply = answer(name, payload)
-                    kind, said = asked["kind"] | KNOWN.reply, {"status": KNOWN.statuses[status], "length": len(reply)}
-                    here.sendall(KNOWN.layouts["header"].pack(**{**asked, **said, "kind": kind}) + reply)
+                    kind, fields = asked["kind"] | KNOWN.reply, {"status": KNOWN.statuses[status], "length": len(reply)}
+                    here.sendall(KNOWN.layouts["header"].pack(**{**asked, **fields, "kind": kind}) + reply)
                     if status != "ok":
                         break
 

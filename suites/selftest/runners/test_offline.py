@@ -72,15 +72,17 @@ def test_the_cases_are_the_same_every_time_but_for_what_their_outputs_hold(cases
     assert dmlcts("offline", "export", *words, "-o", str(again)).exit_code == 0
     names = sorted(path.name for path in cases.iterdir())
     assert names == sorted(path.name for path in again.iterdir())
-    first, second = (json.loads((one / "manifest.json").read_text(encoding="utf-8")) for one in (cases, again))
+    first, second = (
+        json.loads((case_folder / "manifest.json").read_text(encoding="utf-8")) for case_folder in (cases, again)
+    )
     assert first["poison"] != second["poison"]
     assert [row["file"] for row in first["cases"]] == (cases / "cases.txt").read_text(encoding="utf-8").split()
     for name, item in read_export(str(cases)).files():
         regions, size = item.case.placement.regions(item.case.operator)
         output, count = regions["OutputTensor"].offset, 2 * item.case.operator.output.element_count
-        one, other = (np.frombuffer((folder / name).read_bytes(), np.uint8) for folder in (cases, again))
-        memory = one.size - 2 * 24 - 8 - size  # before what close holds, and the headers of close and bye
-        differing = np.flatnonzero(one != other) - memory
+        first_bytes, other = (np.frombuffer((folder / name).read_bytes(), np.uint8) for folder in (cases, again))
+        memory = first_bytes.size - 2 * 24 - 8 - size  # before what close holds, and the headers of close and bye
+        differing = np.flatnonzero(first_bytes != other) - memory
         if item.case.operator.output.strides is None and not item.case.placement.in_place:
             assert differing.size > count // 2
             assert ((differing >= output) & (differing < output + count)).all()
@@ -182,10 +184,10 @@ def test_a_runner_that_computes_nothing_does_not_pass(cases: Path, tmp_path: Pat
 
 
 def test_any_runner_does_by_its_standard_input_and_output(cases: Path, executed: Path, plain_runner: Path) -> None:
-    said = subprocess.run(
+    result = subprocess.run(
         [str(plain_runner)], input=(cases / "000007.dmlr").read_bytes(), capture_output=True, timeout=10, check=True
     )
-    assert said.stdout == (executed / "000007.dmlr").read_bytes()
+    assert result.stdout == (executed / "000007.dmlr").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ CLIP = OperatorDesc(
 
 
 def test_the_operators_are_directmls() -> None:
-    assert {name: (one.code, dict(one.members)) for name, one in KNOWN.operators.items()} == {
-        name: (one.code, dict(one.members)) for name, one in LAYOUTS.items()
+    assert {name: (operator.code, dict(operator.members)) for name, operator in KNOWN.operators.items()} == {
+        name: (layout.code, dict(layout.members)) for name, layout in LAYOUTS.items()
     }
     assert len(KNOWN.operators) == 65
 
@@ -49,7 +49,7 @@ def test_the_operators_are_those_of_the_tables() -> None:
 def test_the_plain_runner_claims_no_more_than_it_has() -> None:
     text = (kit.KIT / "plain_runner.c").read_text(encoding="utf-8")
     claimed = [int(code) for code in re.findall(r"\{(\d+), 0\}", text)]
-    assert sorted([*claimed, 8, 32, 99]) == sorted(one.code for one in KNOWN.operators.values())
+    assert sorted([*claimed, 8, 32, 99]) == sorted(operator.code for operator in KNOWN.operators.values())
 
 
 def test_the_numbers_are_directmls() -> None:
@@ -68,10 +68,10 @@ def test_the_layouts_leave_no_gaps() -> None:
     for name, layout in KNOWN.layouts.items():
         assert written["layouts"][name]["size"] == layout.size
         at = 0
-        for said, field in zip(written["layouts"][name]["fields"], layout.fields, strict=True):
+        for written_field, field in zip(written["layouts"][name]["fields"], layout.fields, strict=True):
             size = struct.calcsize("<" + field.code)
-            assert said["offset"] == at
-            assert said["meaning"]
+            assert written_field["offset"] == at
+            assert written_field["meaning"]
             width = {"u16": 2, "u32": 4, "u64": 8, "char": 1, "byte": 1}[field.base]
             assert at % width == 0, f"{name}.{field.name} is not aligned"
             at += size
@@ -154,24 +154,28 @@ def test_a_description_is_written_as_the_layouts_say() -> None:
     second = tensor.unpack(data, create.size + tensor.size)
     assert (second["member"], second["has_strides"], second["strides"]) == (1, 0, (0,) * 16)
     at = create.size + 2 * tensor.size
-    given = [attribute.unpack(data, at + index * attribute.size) for index in range(3)]
-    assert [(one["member"], one["kind"]) for one in given] == [(2, 3), (3, 1), (4, 1)]
-    assert given[0]["value"] == struct.pack("<ff", 2.0, -1.0)
-    assert given[1]["value"] == struct.pack("<II", 0x7FA00001, 0), "a signalling NaN keeps its bits"
+    attributes = [attribute.unpack(data, at + index * attribute.size) for index in range(3)]
+    assert [(entry["member"], entry["kind"]) for entry in attributes] == [(2, 3), (3, 1), (4, 1)]
+    assert attributes[0]["value"] == struct.pack("<ff", 2.0, -1.0)
+    assert attributes[1]["value"] == struct.pack("<II", 0x7FA00001, 0), "a signalling NaN keeps its bits"
     assert len(data) == at + 3 * attribute.size
 
 
 def test_a_union_has_its_type_and_eight_bytes() -> None:
-    given = {
+    attributes = {
         "ScaleBias": None,
         "MinMaxDataType": "FLOAT16",
         "Min": ScalarUnion.of(DataType.FLOAT16, -2.0),
         "Max": ScalarUnion.of(DataType.INT64, -1),
     }
-    data = messages.encode_create(1, OperatorDesc("ELEMENT_WISE_CLIP1", {}, given))
+    data = messages.encode_create(1, OperatorDesc("ELEMENT_WISE_CLIP1", {}, attributes))
     read = [KNOWN.layouts["attribute"].unpack(data, 24 + 24 * index) for index in range(3)]
-    assert [(one["member"], one["kind"], one["data_type"]) for one in read] == [(3, 2, 0), (4, 4, 2), (5, 4, 11)]
-    assert [one["value"] for one in read] == [b"\2" + bytes(7), b"\0\xc0" + bytes(6), b"\xff" * 8]
+    assert [(entry["member"], entry["kind"], entry["data_type"]) for entry in read] == [
+        (3, 2, 0),
+        (4, 4, 2),
+        (5, 4, 11),
+    ]
+    assert [entry["value"] for entry in read] == [b"\2" + bytes(7), b"\0\xc0" + bytes(6), b"\xff" * 8]
 
 
 def test_what_is_null_is_not_sent() -> None:
@@ -192,17 +196,17 @@ def test_every_operator_of_the_family_can_be_said(name: str) -> None:
         "data_type": "INT64",
         "operator": None,
     }
-    given = {member: values[kind] for member, kind in known.members.items() if kind not in ("tensor", "scalar")}
+    attributes = {member: values[kind] for member, kind in known.members.items() if kind not in ("tensor", "scalar")}
     scalars = [member for member, kind in known.members.items() if kind == "scalar"]
     if scalars:
-        given |= {member: ScalarUnion.of(DataType.INT64, -5) for member in scalars}
-    data = messages.encode_create(1, OperatorDesc(name, tensors, given))
+        attributes |= {member: ScalarUnion.of(DataType.INT64, -5) for member in scalars}
+    data = messages.encode_create(1, OperatorDesc(name, tensors, attributes))
     head = KNOWN.layouts["create"].unpack(data)
     assert head["operator_type"] == known.code
     assert head["tensor_count"] == len(tensors)
-    assert head["attribute_count"] == len([value for value in given.values() if value is not None])
+    assert head["attribute_count"] == len([value for value in attributes.values() if value is not None])
     assert len(data) == 24 + 160 * len(tensors) + 24 * head["attribute_count"]
-    fewer = messages.encode_create(1, OperatorDesc(name, dict(list(tensors.items())[:1]), given))
+    fewer = messages.encode_create(1, OperatorDesc(name, dict(list(tensors.items())[:1]), attributes))
     assert len(data) - len(fewer) == 160 * (len(tensors) - 1)
 
 
@@ -265,17 +269,17 @@ def test_a_layout_holds_what_fits_and_nothing_else() -> None:
 
 
 def hello(**changed: object) -> bytes:
-    said = {"protocol": KNOWN.protocol, "version": 1, "feature_level": 0x5000, "name": "x", "most_length": 1 << 20}
-    return KNOWN.layouts["hello_reply"].pack(**{**said, **changed})
+    fields = {"protocol": KNOWN.protocol, "version": 1, "feature_level": 0x5000, "name": "x", "most_length": 1 << 20}
+    return KNOWN.layouts["hello_reply"].pack(**{**fields, **changed})
 
 
 def test_a_hello_is_read() -> None:
     claim = KNOWN.layouts["claim"].pack(operator_type=8, data_types=1 << 1 | 1 << 11)
     detail = KNOWN.layouts["detail"].pack(key="board", value="B2")
-    found = messages.read_hello(hello(claim_count=1, detail_count=1, flags=2) + claim + detail)
-    assert found.info["data_types"] == {"ELEMENT_WISE_CLIP": ["FLOAT32", "INT64"]}
-    assert found.info["details"] == {"board": "B2"}
-    assert (found.shared_memory, found.suite_validates, found.most_length) == (False, True, 1 << 20)
+    greeting = messages.read_hello(hello(claim_count=1, detail_count=1, flags=2) + claim + detail)
+    assert greeting.info["data_types"] == {"ELEMENT_WISE_CLIP": ["FLOAT32", "INT64"]}
+    assert greeting.info["details"] == {"board": "B2"}
+    assert (greeting.shared_memory, greeting.suite_validates, greeting.most_length) == (False, True, 1 << 20)
     assert messages.read_hello(hello()).info["data_types"] is None
 
 

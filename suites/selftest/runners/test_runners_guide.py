@@ -104,7 +104,7 @@ def test_the_times_and_places_in_the_guide_are_those_of_the_code() -> None:
 
     source = (kit.KIT / "dmlcts_runner.c").read_text(encoding="utf-8")
     kept = {name: int(value) for name, value in re.findall(r"^ +([A-Z_]+) = (\d+),", source, re.MULTILINE)}
-    (timeout,) = (one.default for one in main.commands["run"].params if one.name == "timeout")
+    (timeout,) = (parameter.default for parameter in main.commands["run"].params if parameter.name == "timeout")
     for sentence in (
         f"the default is {PATIENCE_SECONDS:g} s, and {trial._PATIENCE[1]} s with `--check`",
         f"up to {kept['MOST_CONVERSATIONS']} connections at a time",

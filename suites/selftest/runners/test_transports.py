@@ -55,10 +55,10 @@ def listening(runner: Path, *words: str) -> Iterator[tuple[int, int]]:
     process = subprocess.Popen([str(runner), "--listen", "0", *words], stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        said = process.stderr.readline()
-        found = re.search(r"port (\d+)", said)
-        assert found, said
-        yield int(found[1]), process.pid
+        line = process.stderr.readline()
+        match = re.search(r"port (\d+)", line)
+        assert match, line
+        yield int(match[1]), process.pid
     finally:
         process.kill()
         process.communicate()
@@ -282,8 +282,8 @@ def test_another_machine_needs_a_secret_on_both_sides(plain_runner: Path) -> Non
 
 
 def children(pid: int) -> list[int]:
-    said = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout  # noqa: S607
-    return [int(word) for word in said.split()]
+    output = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout  # noqa: S607
+    return [int(word) for word in output.split()]
 
 
 def test_a_connection_that_crashes_takes_no_other_with_it(plain_runner: Path) -> None:

@@ -87,9 +87,9 @@ class TestRunners:
                 for words, seconds in (((), "4"), (("-o", "patience=0.5"), "0.5")):
                     ran = check(backend, *words)
                     assert ran.exit_code == 3, ran.output
-                    (said,) = ran.output.strip().splitlines()
-                    assert f"no hello from the runner within {seconds} s" in said
-                    assert "-o patience=SECONDS" in said
+                    (line,) = ran.output.strip().splitlines()
+                    assert f"no hello from the runner within {seconds} s" in line
+                    assert "-o patience=SECONDS" in line
 
     def test_it_gives_up_on_what_is_always_lost(self) -> None:
         ran = check(spec("crashes"), "--operator", "CLIP", "--timeout", "20")

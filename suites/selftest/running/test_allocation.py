@@ -50,8 +50,8 @@ print(resident_bytes() - before >> 20, above.size)
 
 
 def _held_mib(step_mib: int) -> int:
-    told = [sys.executable, "-c", _HELD, str(step_mib)]
-    return int(subprocess.run(told, capture_output=True, text=True, timeout=60, check=True).stdout.split()[0])
+    command = [sys.executable, "-c", _HELD, str(step_mib)]
+    return int(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.split()[0])
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator is told")

@@ -65,7 +65,7 @@ def test_pytest_takes_both(tmp_path: Path, environment: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "given, written",
+    "arguments, written",
     [
         (("-o", "feature_level=3.0"), "--option feature_level=3.0"),
         (("--strict",), "--strict-ieee"),
@@ -74,10 +74,10 @@ def test_pytest_takes_both(tmp_path: Path, environment: dict[str, str]) -> None:
     ids=["-o", "--strict", "an option of pytest"],
 )
 def test_pytest_takes_no_option_that_was_meant_for_the_suite(
-    given: tuple[str, ...], written: str, tmp_path: Path
+    arguments: tuple[str, ...], written: str, tmp_path: Path
 ) -> None:
     """It has a `-o` and a `--strict` of its own, and would judge without them."""
-    words = ("pytest", "-q", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *SELECTED, *given)
+    words = ("pytest", "-q", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *SELECTED, *arguments)
     done = ran(tmp_path, dict(os.environ), *words)
     assert done.returncode == (4 if written else 0), done.stdout + done.stderr
     assert f"write {written}" in done.stderr or not written

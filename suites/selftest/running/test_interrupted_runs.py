@@ -32,8 +32,8 @@ SLOW = (
 
 
 def results_in(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return found
+    results: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -177,13 +177,13 @@ CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
 def test_merge_refuses_what_is_not_one_run(
     tmp_path: Path, shards: list[Path], dmlcts: Callable[..., Any], name: str
 ) -> None:
-    change, said = CHANGES[name]
+    change, message = CHANGES[name]
     other = changed(shards[1], tmp_path, change)
     ran = dmlcts("merge", str(shards[0]), str(other), "-o", "joined")
-    if not said:
+    if not message:
         assert ran.code == 0, ran.err
         return
-    assert (ran.code, ran.err.count("\n"), said in ran.err) == (2, 1, True), ran.err
+    assert (ran.code, ran.err.count("\n"), message in ran.err) == (2, 1, True), ran.err
     assert "records.jsonl" in ran.err
     assert not (tmp_path / "joined").exists()
 
@@ -235,7 +235,7 @@ def test_a_stopped_run_continues_to_the_same_results(
     path = tmp_path / "results" / "records.jsonl"
     before = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(before[:-1]) + "\n" + before[-1][:20], encoding="utf-8")  # and the last line is torn
-    for arguments, said in (
+    for arguments, message in (
         (("--seed", "7"), "the seed: 0 there, 7 here"),
         (("--backend", "cpu"), "the backend: "),
         (("--profile", "full"), "the profile"),
@@ -244,7 +244,7 @@ def test_a_stopped_run_continues_to_the_same_results(
         (("-o", "x=1"), "the backend's options"),
     ):
         refused = dmlcts("run", "--resume", "results", *arguments)
-        assert (refused.code, said in refused.err, refused.err.count("\n")) == (2, True, 1), refused.err
+        assert (refused.code, message in refused.err, refused.err.count("\n")) == (2, True, 1), refused.err
     resumed = dmlcts("run", "--resume", "results")
     assert resumed.code == 0, resumed.out + resumed.err
     assert stable(resumed.results) == stable(results_in(slow))
@@ -290,8 +290,8 @@ def test_a_full_disk_ends_a_run_in_one_line_and_leaves_whole_records(
         [sys.executable, "-c", program, "run", *SELECTED[:4]], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2, done.stdout + done.stderr
-    told = [line for line in done.stderr.splitlines() if line.startswith("dmlcts: cannot write")]
-    assert len(told) == 1, done.stderr
+    error_lines = [line for line in done.stderr.splitlines() if line.startswith("dmlcts: cannot write")]
+    assert len(error_lines) == 1, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "results" / "results.json").exists()
     lines = (tmp_path / "results" / "records.jsonl").read_bytes().splitlines(keepends=True)

@@ -90,15 +90,21 @@ def test_a_test_whose_process_dies_once_runs_again(tmp_path: Path, judged: Calla
     assert ran.code == 0, ran.out + ran.err
     assert (tmp_path / "killed").exists()
     assert "running again in a fresh one" in ran.out
-    found = read_journal(tmp_path / "results")
-    assert (len(found.records), found.collection, found.ended) == (TESTS, Collection(TESTS, TESTS), True)
+    journal_content = read_journal(tmp_path / "results")
+    assert (len(journal_content.records), journal_content.collection, journal_content.ended) == (
+        TESTS,
+        Collection(TESTS, TESTS),
+        True,
+    )
     shutil.move(tmp_path / "results", tmp_path / "first")
     control = judged("Right", processes=1)  # test_interrupted_runs.py has one of two processes
     assert (control.code, "running again" in control.out) == (0, False)
-    assert {record.test for record in found.records} == {
+    assert {record.test for record in journal_content.records} == {
         record.test for record in read_journal(tmp_path / "results").records
     }
-    known = [(record.test, record.outcome) for record in sorted(found.records, key=lambda record: record.test)]
+    known = [
+        (record.test, record.outcome) for record in sorted(journal_content.records, key=lambda record: record.test)
+    ]
     assert all(outcome is Outcome.PASS for _, outcome in known)
 
 
@@ -109,9 +115,9 @@ def test_who_kills_the_judge_where_it_would_be_convicted_is_not_conformant(
     ran = judged("Kills")
     assert ran.code == 4, ran.out + ran.err
     assert f"dmlcts: 1 test ended its process twice and is not judged: {AT}" in ran.err.replace("tensors/", "")
-    found = read_journal(tmp_path / "results")
-    assert (len(found.records), found.ended) == (TESTS, True)
-    lost = [record for record in found.records if record.outcome is Outcome.HARNESS_ERROR]
+    journal_content = read_journal(tmp_path / "results")
+    assert (len(journal_content.records), journal_content.ended) == (TESTS, True)
+    lost = [record for record in journal_content.records if record.outcome is Outcome.HARNESS_ERROR]
     assert [record.test.endswith(AT) for record in lost] == [True]
     assert "was ended by SIGKILL" in lost[0].failures[0].title
     assert (lost[0].failures[0].operator, lost[0].failures[0].data_type) == ("ELEMENT_WISE_IS_NAN", "FLOAT32")
@@ -141,9 +147,9 @@ def test_a_run_whose_processes_are_all_ended_has_no_verdict_and_continues(
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("name, code, said", [("Kills", 4, "INCOMPLETE"), ("Right", 0, "CONFORMANT")])
+@pytest.mark.parametrize("name, code, message", [("Kills", 4, "INCOMPLETE"), ("Right", 0, "CONFORMANT")])
 @pytest.mark.size("all")
-def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, said: str) -> None:
+def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, message: str) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
     modules = [str(CONFORMANCE / "tensors" / module) for module in ("test_memory.py", "test_sizes.py")]
@@ -171,7 +177,7 @@ def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, said: 
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
-    assert done.stdout.rstrip().splitlines()[-1].startswith(said), done.stdout
+    assert done.stdout.rstrip().splitlines()[-1].startswith(message), done.stdout
     assert "INTERNALERROR" not in done.stdout
 
 
@@ -220,14 +226,14 @@ def again(
 
     monkeypatch.setattr(rerunning, "_sitting", sitting)
     run = _Known(isolation)
-    found = rerunning.rerun(run, {key: f"values/{key}" for key in tests}, set(begun))  # type: ignore[arg-type]
-    return found, {record.test: record.outcome for record in run.records}
+    rerun = rerunning.rerun(run, {key: f"values/{key}" for key in tests}, set(begun))  # type: ignore[arg-type]
+    return rerun, {record.test: record.outcome for record in run.records}
 
 
 def test_each_lost_test_runs_or_is_lost_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     tests = [f"t.py::{name}" for name in "abcd"]
-    found, seen = again(monkeypatch, lambda key, how: key.endswith("b"), tests)
-    assert (found.interrupted, len(found.told)) == (False, 1)
+    rerun, seen = again(monkeypatch, lambda key, how: key.endswith("b"), tests)
+    assert (rerun.interrupted, len(rerun.told)) == (False, 1)
     assert {name[-1]: outcome for name, outcome in seen.items()} == {
         "a": Outcome.PASS,
         "b": Outcome.HARNESS_ERROR,
@@ -238,16 +244,16 @@ def test_each_lost_test_runs_or_is_lost_twice(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_shares_the_judges_process_gets_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, seen = again(monkeypatch, lambda key, how: how == "none", ["t.py::a"], ["t.py::a"], "none")
-    assert (found.told, list(seen.values())) == ((), [Outcome.PASS])
+    rerun, seen = again(monkeypatch, lambda key, how: how == "none", ["t.py::a"], ["t.py::a"], "none")
+    assert (rerun.told, list(seen.values())) == ((), [Outcome.PASS])
 
 
 def test_processes_that_all_die_are_not_started_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     tests = [f"t.py::{number}" for number in range(40)]
-    found, seen = again(monkeypatch, lambda key, how: True, tests, tests)
-    assert (found.interrupted, len(seen)) == (True, rerunning.MOST_DEATHS)
-    assert found.told[1].startswith("32 tests did not run, for 8 processes died: values/t.py::8, ")
-    assert "and 28 more; continue with `dmlcts run --resume results`" in found.told[1]
+    rerun, seen = again(monkeypatch, lambda key, how: True, tests, tests)
+    assert (rerun.interrupted, len(seen)) == (True, rerunning.MOST_DEATHS)
+    assert rerun.told[1].startswith("32 tests did not run, for 8 processes died: values/t.py::8, ")
+    assert "and 28 more; continue with `dmlcts run --resume results`" in rerun.told[1]
 
 
 @pytest.mark.parametrize("fallen", [True, False])

@@ -84,8 +84,8 @@ def test_merging_what_is_no_run_removes_nothing(
 def test_a_run_names_what_it_replaces(tmp_path: Path, earlier: dict[str, bytes], dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts("run", "--backend", "cpu", *FEW)
     assert ran.code == 0, ran.out + ran.err
-    said = "dmlcts: replaces the run of cpu of 2026-11-27, 3 files in results, with its first record"
-    assert ran.out.splitlines().count(said) == 1, ran.out
+    message = "dmlcts: replaces the run of cpu of 2026-11-27, 3 files in results, with its first record"
+    assert ran.out.splitlines().count(message) == 1, ran.out
     now = contents(tmp_path / "results")
     assert set(now) == {*earlier, "results.html", "junit.xml"} - {"failures/a.yaml"}
     assert now["records.jsonl"] != earlier["records.jsonl"]
@@ -104,8 +104,8 @@ def test_a_sweep_names_what_it_replaces(tmp_path: Path, earlier: dict[str, bytes
     asked = ("--backend", "cpu", "--operator", "IS_NAN", "--data-type", "FLOAT16", "-n", "1", "--isolation", "none")
     ran = dmlcts("sweep", *asked)
     assert ran.code == 0, ran.out + ran.err
-    said = "dmlcts: replaces the sweep of cpu of 2026-11-28, 2 files in results, with its first block"
-    assert ran.out.splitlines().count(said) == 1, ran.out
+    message = "dmlcts: replaces the sweep of cpu of 2026-11-28, 2 files in results, with its first block"
+    assert ran.out.splitlines().count(message) == 1, ran.out
     now = contents(tmp_path / "results")
     assert now["sweep.json"] != earlier["sweep.json"]
     assert now["results.json"] == earlier["results.json"]

@@ -82,16 +82,18 @@ def item(*tallies: ClauseTally, outcome: Outcome = Outcome.PASS, test: str = "su
 ALL = item(*(tally(clause.id) for clause in CLAUSES))
 
 
-def results_of(*items: ItemRecord, owed: Iterable[tuple[str, str, str, str]] = OWED, **more: Any) -> dict[str, Any]:
-    results = build_results(items, owed, RUN, TABLES, **more)
+def results_of(
+    *items: ItemRecord, obligations: Iterable[tuple[str, str, str, str]] = OWED, **more: Any
+) -> dict[str, Any]:
+    results = build_results(items, obligations, RUN, TABLES, **more)
     validate_results(json.loads(json.dumps(results)))
     return results
 
 
 def row_of(results: dict[str, Any], clause: str, data_type: str = "FLOAT32") -> dict[str, Any]:
-    found = [row for row in results["clauses"] if (row["id"], row["data_type"]) == (clause, data_type)]
-    assert len(found) == 1
-    return dict(found[0])
+    rows = [row for row in results["clauses"] if (row["id"], row["data_type"]) == (clause, data_type)]
+    assert len(rows) == 1
+    return dict(rows[0])
 
 
 def test_a_full_run_is_conformant() -> None:
@@ -154,8 +156,8 @@ def test_a_test_without_a_tally_decides_too_if_it_breaks(outcome: Outcome) -> No
     results = results_of(ALL, item(outcome=outcome, test="suites/test_a.py::test_b"))
     breaking = outcome.breaks_conformance
     assert results["verdict"] == (VERDICTS[outcome] if breaking else Verdict.CONFORMANT)
-    told = [(failure["test"], failure["outcome"], failure["clause"]) for failure in results["failures"]]
-    assert told == ([("suites/test_a.py::test_b", outcome.value, "")] if breaking else [])
+    failures = [(failure["test"], failure["outcome"], failure["clause"]) for failure in results["failures"]]
+    assert failures == ([("suites/test_a.py::test_b", outcome.value, "")] if breaking else [])
 
 
 def test_an_implementation_s_fault_outweighs_everything() -> None:
@@ -169,8 +171,8 @@ def test_a_test_worse_than_its_tallies_decides() -> None:
     results = results_of(ALL, unclear)
     assert results["verdict"] == "NOT_CONFORMANT"
     assert [failure["outcome"] for failure in results["failures"]] == ["crash"]
-    told = results_of(ALL, item(tally("a.required", Outcome.CRASH), outcome=Outcome.CRASH, test="b"))
-    assert (told["verdict"], told["failures"]) == ("NOT_CONFORMANT", []), "its row says it already"
+    document = results_of(ALL, item(tally("a.required", Outcome.CRASH), outcome=Outcome.CRASH, test="b"))
+    assert (document["verdict"], document["failures"]) == ("NOT_CONFORMANT", []), "its row says it already"
 
 
 def test_an_interrupted_run_is_incomplete() -> None:
@@ -179,8 +181,8 @@ def test_an_interrupted_run_is_incomplete() -> None:
 
 
 def test_a_run_of_nothing_is_incomplete() -> None:
-    assert results_of(owed=[])["verdict"] == "INCOMPLETE"
-    assert results_of(item(outcome=Outcome.SKIPPED), owed=[])["verdict"] == "INCOMPLETE"
+    assert results_of(obligations=[])["verdict"] == "INCOMPLETE"
+    assert results_of(item(outcome=Outcome.SKIPPED), obligations=[])["verdict"] == "INCOMPLETE"
 
 
 @pytest.mark.parametrize("clause", [clause.id for clause in CLAUSES])
@@ -194,9 +196,9 @@ def test_an_owed_row_that_nobody_checked_is_skipped(clause: str) -> None:
     "records", [[], [item(tally("a.required", Outcome.SKIPPED, 0))], [item(tally("a.required", cases=0))]]
 )
 def test_an_owed_row_that_the_device_does_not_claim_is_not_supported(records: list[ItemRecord]) -> None:
-    results = results_of(*records, owed=OWED[:1], unsupported={(CLIP, "FLOAT32")})
+    results = results_of(*records, obligations=OWED[:1], unsupported={(CLIP, "FLOAT32")})
     assert (results["verdict"], row_of(results, "a.required")["outcome"]) == ("INCOMPLETE", "not_supported")
-    other = results_of(*records, owed=OWED[:1], unsupported={(CLIP, "INT8")})
+    other = results_of(*records, obligations=OWED[:1], unsupported={(CLIP, "INT8")})
     assert row_of(other, "a.required")["outcome"] == "skipped"
 
 
@@ -323,7 +325,9 @@ def test_the_order_of_records_changes_nothing(pair: tuple[list[ItemRecord], list
 @settings(max_examples=50, deadline=None)
 @given(st.lists(some_tallies, max_size=8), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_how_tallies_are_spread_over_workers_changes_nothing(tallies: list[ClauseTally], spread: list[int]) -> None:
-    parts = [tuple(one for one, place in zip(tallies, spread, strict=False) if place == worker) for worker in range(4)]
+    parts = [
+        tuple(entry for entry, place in zip(tallies, spread, strict=False) if place == worker) for worker in range(4)
+    ]
     together = results_of(item(*tallies))
     apart = results_of(*(item(*part, test=f"t{number}") for number, part in enumerate(parts)))
     assert together["clauses"] == apart["clauses"]
@@ -532,7 +536,9 @@ def test_the_values_of_a_large_case_stand_in_its_own_file_alone() -> None:
     large = dataclasses.replace(small, case={**small.case, "values": values}, file="large.yaml")
     record = ItemRecord("test_all.py::test_all", Outcome.FAIL, 1.0, (), (), (small, large))
     document = build_results([record], [], report_samples.RUN, first_three())
-    told = {failure["file"]: failure["case"] for failure in document["failures"]}
-    assert told[small.file] == small.to_json()["case"]
-    assert told["large.yaml"] == {name: value for name, value in small.to_json()["case"].items() if name != "values"}
+    cases_by_file = {failure["file"]: failure["case"] for failure in document["failures"]}
+    assert cases_by_file[small.file] == small.to_json()["case"]
+    assert cases_by_file["large.yaml"] == {
+        name: value for name, value in small.to_json()["case"].items() if name != "values"
+    }
     assert failure_document(large, "1")["case"]["values"] == values

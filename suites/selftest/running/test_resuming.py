@@ -52,7 +52,7 @@ def place(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def resumed(*named: str, **given: Any) -> str:
+def resumed(*named: str, **options: Any) -> str:
     """The backend that is resumed, with the options that were written, on the command line, as ``named``."""
     defaults = dict.fromkeys(
         (
@@ -70,7 +70,7 @@ def resumed(*named: str, **given: Any) -> str:
             "shard",
         )
     )
-    return resumed_settings("results", {**defaults, "results": "results", **given}, set(named)).backend
+    return resumed_settings("results", {**defaults, "results": "results", **options}, set(named)).backend
 
 
 @pytest.mark.size("thorough")
@@ -109,7 +109,7 @@ def test_a_resume_that_finds_nothing_left_adds_no_time(place: Path, dmlcts: Call
 
 @POSIX
 @pytest.mark.parametrize(
-    "name, mode, said",
+    "name, mode, text",
     [
         ("results", 0o777, "every user may change results"),
         ("results/records.jsonl", 0o666, "every user may change results/records.jsonl"),
@@ -117,12 +117,12 @@ def test_a_resume_that_finds_nothing_left_adds_no_time(place: Path, dmlcts: Call
 )
 @pytest.mark.size("thorough")
 def test_what_every_user_may_change_is_not_believed(
-    name: str, mode: int, said: str, place: Path, dmlcts: Callable[..., Ran]
+    name: str, mode: int, text: str, place: Path, dmlcts: Callable[..., Ran]
 ) -> None:
     (place / name).chmod(mode)
     ran = dmlcts("run", "--resume", "results")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.out + ran.err
-    assert f"dmlcts: {said}, and its journal names the code to run: --backend 'mine.py:Mine' -o 'mark=1'" in ran.err
+    assert f"dmlcts: {text}, and its journal names the code to run: --backend 'mine.py:Mine' -o 'mark=1'" in ran.err
     assert "write it yourself, beside --resume" in ran.err
     assert not (place / "it-ran").exists()
     half = dmlcts("run", "--resume", "results", "--backend", "mine.py:Mine")

@@ -39,10 +39,10 @@ def test_every_other_backend_goes_in_one(backend: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"options": ("adapter=0",)}, {"clauses": ("clip.formula",)}, {"isolation": "none"}], ids=str
+    "options", [{"options": ("adapter=0",)}, {"clauses": ("clip.formula",)}, {"isolation": "none"}], ids=str
 )
-def test_an_adapter_in_hardware_few_cases_and_a_shared_process_go_in_one(given: dict[str, Any]) -> None:
-    assert of(**given) == 1
+def test_an_adapter_in_hardware_few_cases_and_a_shared_process_go_in_one(options: dict[str, Any]) -> None:
+    assert of(**options) == 1
 
 
 def test_a_system_with_its_own_d3d12_has_one_process_unless_the_software_adapter_is_named(
@@ -53,6 +53,6 @@ def test_a_system_with_its_own_d3d12_has_one_process_unless_the_software_adapter
 
 
 def test_without_pytest_xdist_there_is_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "xdist" else found(name))
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "xdist" else find_spec(name))
     assert of() == 1

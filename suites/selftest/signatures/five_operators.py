@@ -57,7 +57,9 @@ class Right:
         return _Kernel(self, operator)
 
     def refuses(self, operator: OperatorDesc) -> str:
-        return "; ".join(one.text for one in violations(operator, FeatureLevel("5.0"), _tables(os.environ[FOLDER])))
+        return "; ".join(
+            violation.text for violation in violations(operator, FeatureLevel("5.0"), _tables(os.environ[FOLDER]))
+        )
 
     def view(self, memory: Array, region: Region, tensor: TensorDesc) -> Array:
         flat = memory[region.offset : region.offset + tensor.minimum_size_in_bytes].view(tensor.data_type.numpy)
@@ -67,19 +69,19 @@ class Right:
         return self.view(memory, region, tensor).copy()
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
-        given = {name: self.read(name, memory, bindings[name], tensor) for name, tensor in operator.inputs.items()}
+        inputs = {name: self.read(name, memory, bindings[name], tensor) for name, tensor in operator.inputs.items()}
         with np.errstate(all="ignore"):
-            result = self.compute(operator, given)
+            result = self.compute(operator, inputs)
         self.write(operator, memory, bindings, result)
 
     def write(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region], result: Array) -> None:
         view = self.view(memory, bindings[operator.output_name], operator.output)
         view[...] = np.broadcast_to(result, view.shape)
 
-    def compute(self, operator: OperatorDesc, given: dict[str, Array]) -> Array:
+    def compute(self, operator: OperatorDesc, inputs: dict[str, Array]) -> Array:
         name = operator.name.removeprefix("ELEMENT_WISE_").removeprefix("OWN_").lower()
-        found: Array = getattr(self, name)(operator, *given.values())
-        return found
+        outputs: Array = getattr(self, name)(operator, *inputs.values())
+        return outputs
 
     def add(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         return a + b
@@ -106,28 +108,28 @@ class Right:
 
     def threshold(self, operator: OperatorDesc, x: Array) -> Array:
         """DirectML's own, which the bounded operator is compared with."""
-        found: Array = np.maximum(self.bound(operator, "Min", x.dtype), x)
-        return found
+        values: Array = np.maximum(self.bound(operator, "Min", x.dtype), x)
+        return values
 
     def bound(self, operator: OperatorDesc, name: str, dtype: np.dtype[Any]) -> Any:
-        given = np.float64(operator.attributes[name])  # type: ignore[arg-type]  # a FLOAT
-        return given.astype(dtype) if dtype.kind == "f" else self.whole(np.asarray(given), dtype)[()]
+        value = np.float64(operator.attributes[name])  # type: ignore[arg-type]  # a FLOAT
+        return value.astype(dtype) if dtype.kind == "f" else self.whole(np.asarray(value), dtype)[()]
 
     def whole(self, values: Array, dtype: np.dtype[Any]) -> Array:
         limits = np.iinfo(dtype)
         return np.clip(np.trunc(np.nan_to_num(values, nan=0)), limits.min, limits.max).astype(dtype)
 
     def scale(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes["Scaling"]
-        if not isinstance(given, ScaleBias):
+        scale_bias = operator.attributes["Scaling"]
+        if not isinstance(scale_bias, ScaleBias):
             return x
         if x.dtype.kind == "f":
-            return (x.astype(np.float32) * given.scale + given.bias).astype(x.dtype)
-        return self.whole(x * np.float64(given.scale) + np.float64(given.bias), x.dtype)
+            return (x.astype(np.float32) * scale_bias.scale + scale_bias.bias).astype(x.dtype)
+        return self.whole(x * np.float64(scale_bias.scale) + np.float64(scale_bias.bias), x.dtype)
 
     def clamp(self, x: Array, low: Any, high: Any) -> Array:
-        found: Array = np.maximum(low, np.minimum(x, high))  # a NaN stays one
-        return found
+        values: Array = np.maximum(low, np.minimum(x, high))  # a NaN stays one
+        return values
 
 
 class _Kernel:
@@ -233,8 +235,10 @@ class EqualsTakesAnySizes(Right):
     operator, clause = "OWN_LOGICAL_EQUALS", "own-logical-equals.constraint.sizes"
 
     def refuses(self, operator: OperatorDesc) -> str:
-        found = violations(operator, FeatureLevel("5.0"), _tables(os.environ[FOLDER]))
-        return "; ".join(one.text for one in found if one.clause != "own-logical-equals.constraint.sizes")
+        rule_violations = violations(operator, FeatureLevel("5.0"), _tables(os.environ[FOLDER]))
+        return "; ".join(
+            violation.text for violation in rule_violations if violation.clause != "own-logical-equals.constraint.sizes"
+        )
 
 
 # BIT_AND
@@ -393,8 +397,8 @@ class InvertedBoundsGiveTheUpper(Right):
     operator, clause = "OWN_CLIP", "own-clip.bounds.inverted"
 
     def clamp(self, x: Array, low: Any, high: Any) -> Array:
-        found: Array = np.minimum(np.maximum(x, low), high)
-        return found
+        values: Array = np.minimum(np.maximum(x, low), high)
+        return values
 
 
 class NanBoundsGiveOne(Right):
@@ -413,12 +417,12 @@ class IntegerBoundsAreRounded(Right):
 
     def threshold(self, operator: OperatorDesc, x: Array) -> Array:
         """DirectML's own, which the bounded operator is compared with."""
-        found: Array = np.maximum(self.bound(operator, "Min", x.dtype), x)
-        return found
+        values: Array = np.maximum(self.bound(operator, "Min", x.dtype), x)
+        return values
 
     def bound(self, operator: OperatorDesc, name: str, dtype: np.dtype[Any]) -> Any:
-        given = np.float64(operator.attributes[name])  # type: ignore[arg-type]  # a FLOAT
-        return super().bound(operator, name, dtype) if dtype.kind == "f" else self.whole(np.rint(given), dtype)[()]
+        value = np.float64(operator.attributes[name])  # type: ignore[arg-type]  # a FLOAT
+        return super().bound(operator, name, dtype) if dtype.kind == "f" else self.whole(np.rint(value), dtype)[()]
 
 
 FAULTS: tuple[type[Right], ...] = (

@@ -77,12 +77,16 @@ def test_a_fault_is_caught_told_and_replayed(
     done = run(dmlcts, folder, fault, fault.operator, "--clause", fault.clause)
     assert done.code == 1, done.out[-3000:]
     failures = sorted((tmp_path / "results" / "failures").glob("*.yaml"))
-    told = [load_failure(path) for path in failures]
-    mine = [(path, one) for path, one in zip(failures, told, strict=True) if one["clause"] == fault.clause]
-    assert mine, [one["clause"] for one in told]
+    documents = [load_failure(path) for path in failures]
+    mine = [
+        (path, document)
+        for path, document in zip(failures, documents, strict=True)
+        if document["clause"] == fault.clause
+    ]
+    assert mine, [document["clause"] for document in documents]
     path, failure = mine[0]
     assert fault.operator in failure["operator"]
-    output = next(one for name, one in failure["case"]["tensors"].items() if name.startswith("Output"))
+    output = next(tensor for name, tensor in failure["case"]["tensors"].items() if name.startswith("Output"))
     if fault.clause.endswith(".formula"):
         count = 1
         for size in output["sizes"]:
@@ -153,8 +157,8 @@ def test_a_fault_of_values_is_in_the_evidence(fault: type[Right], folder: Path) 
     planned, outputs, absent = gathered(folder, fault)
     assert not absent
     wrong = evidence.judge(planned, outputs, frozenset(), load_tables(folder))
-    assert {one.planned.case.operator.name for one in wrong} == {f"ELEMENT_WISE_{fault.operator}"}
-    assert {one.planned.case.clause for one in wrong} == {fault.clause}
+    assert {wrong_output.planned.case.operator.name for wrong_output in wrong} == {f"ELEMENT_WISE_{fault.operator}"}
+    assert {wrong_output.planned.case.clause for wrong_output in wrong} == {fault.clause}
 
 
 def test_every_operator_has_four_faults() -> None:

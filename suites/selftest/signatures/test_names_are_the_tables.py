@@ -54,10 +54,10 @@ EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
 
 def names_of_the_tables() -> frozenset[str]:
     """The names of all operators, in full and short, and of all their tensors and attributes."""
-    found: set[str] = set()
+    names: set[str] = set()
     for table in load_tables().operators.values():
-        found |= {table.operator, table.short_name, *table.tensors, *(item.name for item in table.attributes)}
-    return frozenset(found)
+        names |= {table.operator, table.short_name, *table.tensors, *(item.name for item in table.attributes)}
+    return frozenset(names)
 
 
 def spelled(text: str, names: frozenset[str]) -> Iterator[tuple[str, int]]:
@@ -71,12 +71,12 @@ def spelled(text: str, names: frozenset[str]) -> Iterator[tuple[str, int]]:
 
 def general_modules() -> list[Path]:
     """The modules of ``specs`` and ``suites`` but for the suite's own tests."""
-    found = [path for room in ("specs", "suites") for path in (ROOT / room).rglob("*.py")]
-    return [path for path in found if "selftest" not in path.relative_to(ROOT).parts]
+    paths = [path for room in ("specs", "suites") for path in (ROOT / room).rglob("*.py")]
+    return [path for path in paths if "selftest" not in path.relative_to(ROOT).parts]
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, dict[str, list[int]]]:
+def names_by_module() -> dict[str, dict[str, list[int]]]:
     """The lines in which each module spells each name."""
     names = names_of_the_tables()
     seen: dict[str, dict[str, list[int]]] = {}
@@ -86,19 +86,19 @@ def found() -> dict[str, dict[str, list[int]]]:
     return seen
 
 
-def test_no_general_module_spells_a_name_that_tables_choose(found: dict[str, dict[str, list[int]]]) -> None:
+def test_no_general_module_spells_a_name_that_tables_choose(names_by_module: dict[str, dict[str, list[int]]]) -> None:
     wrong = {
         f"{module}:{lines[0]} spells {name}"
-        for module, spells in found.items()
+        for module, spells in names_by_module.items()
         for name, lines in spells.items()
         if name not in EXCEPTIONS.get(module, (frozenset(), ""))[0]
     }
     assert not wrong, f"{sorted(wrong)}: ask the table (lower, upper, scale_bias, inputs, output) or the description"
 
 
-def test_every_exception_is_still_one(found: dict[str, dict[str, list[int]]]) -> None:
+def test_every_exception_is_still_one(names_by_module: dict[str, dict[str, list[int]]]) -> None:
     assert {module: names for module, (names, _) in EXCEPTIONS.items()} == {
-        module: frozenset(spells) for module, spells in found.items() if module in EXCEPTIONS
+        module: frozenset(spells) for module, spells in names_by_module.items() if module in EXCEPTIONS
     }
     assert all(because for _, because in EXCEPTIONS.values())
 

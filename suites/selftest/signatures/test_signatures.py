@@ -36,12 +36,14 @@ def test_places_are_shared_out_among_signatures_and_every_type_is_taken() -> Non
             assert not whole(table) or chosen[name] == every
         for form in {form_of(table) for table in tables.operators.values()}:
             alike = [table for table in tables.operators.values() if form_of(table) == form and not whole(table)]
-            listed = {one.types for table in alike for one in signatures(table) if len(table.type_variables) == 1}
-            taken = {one.types for table in alike for one in chosen[table.operator]}
+            listed = {
+                signature.types for table in alike for signature in signatures(table) if len(table.type_variables) == 1
+            }
+            taken = {signature.types for table in alike for signature in chosen[table.operator]}
             assert listed <= taken, form
-    once = covering_subjects(tables, 0)
-    if any(len(chosen) < len(signatures(tables.operators[name])) for name, chosen in once.items()):
-        assert once != covering_subjects(tables, 1), "the seed turns what is chosen"
+    subjects = covering_subjects(tables, 0)
+    if any(len(chosen) < len(signatures(tables.operators[name])) for name, chosen in subjects.items()):
+        assert subjects != covering_subjects(tables, 1), "the seed turns what is chosen"
 
 
 def test_at_every_level_there_is_a_signature_of_few_bytes_for_the_largest_tensor() -> None:
@@ -49,6 +51,9 @@ def test_at_every_level_there_is_a_signature_of_few_bytes_for_the_largest_tensor
         few = of_few_bytes(table)
         for level in FeatureLevel:
             assert not signatures(table, level) or set(few) & set(signatures(table, level)), (name, level)
-    short = {name: [str(one) for one in of_few_bytes(load_tables().operator(name))] for name in ("IDENTITY", "TANH")}
+    short = {
+        name: [str(signature) for signature in of_few_bytes(load_tables().operator(name))]
+        for name in ("IDENTITY", "TANH")
+    }
     assert short["IDENTITY"][0] in ("INT8", "UINT8")
     assert short["TANH"] == ["FLOAT16", "FLOAT32"]

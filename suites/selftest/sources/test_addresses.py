@@ -21,11 +21,11 @@ LEARN = "https://learn.microsoft.com/en-us/windows/win32/api/directml/"
 
 
 def sources() -> list[tuple[str, Source]]:
-    found = []
+    named_sources = []
     for name in BUILTIN:
-        for one in read_yaml((SPECS / name).read_text(encoding="utf-8"), name).value.get("sources", []):
-            found.append((name, Source.model_validate(one)))
-    return found
+        for source in read_yaml((SPECS / name).read_text(encoding="utf-8"), name).value.get("sources", []):
+            named_sources.append((name, Source.model_validate(source)))
+    return named_sources
 
 
 def test_the_page_of_results_links_to_it() -> None:

@@ -27,7 +27,7 @@ def table(name: str) -> OperatorTable:
 
 
 def of_floats(name: str, data_type: DataType) -> OperatorDesc:
-    return next(one for one in descriptions(table(name)) if one.data_type is data_type)
+    return next(description for description in descriptions(table(name)) if description.data_type is data_type)
 
 
 def grants(name: str, latitude: str) -> bool:
@@ -49,30 +49,30 @@ def test_a_comparison_with_nan_and_of_zeros_is_implied(name: str, point: str) ->
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_nan_is_equal_to_nothing_below_nothing_and_above_nothing(name: str, data_type: DataType) -> None:
     described = of_floats(name, data_type)
-    given = {"a": np.array([np.nan, 1, 2], data_type.numpy), "b": np.array([1, np.nan, 1], data_type.numpy)}
+    inputs = {"a": np.array([np.nan, 1, 2], data_type.numpy), "b": np.array([1, np.nan, 1], data_type.numpy)}
     oracle = TypedVectorOracle(family().law(table(name)), described)
     for value in (0, 1):
-        found = oracle.acceptance(given).admits(np.full(3, value, oracle.output.numpy)).tolist()
-        assert found[:2] == [value == 0] * 2
-        assert found[2] == (value == int("GREATER" in name)), "the control: 2 with 1"
+        admissions = oracle.acceptance(inputs).admits(np.full(3, value, oracle.output.numpy)).tolist()
+        assert admissions[:2] == [value == 0] * 2
+        assert admissions[2] == (value == int("GREATER" in name)), "the control: 2 with 1"
 
 
 @pytest.mark.parametrize("data_type", FLOATS)
 def test_the_logarithm_of_a_negative_number_is_nan(data_type: DataType) -> None:
     described = of_floats("LOG", data_type)
-    given = {"x": np.array([-1, -2.5, -np.inf, 2], data_type.numpy)}
-    numbers = np.log(np.abs(given["x"])).astype(data_type.numpy)
-    assert accepted(table("LOG"), described, given, numbers, False).tolist() == [False, False, False, True]
+    inputs = {"x": np.array([-1, -2.5, -np.inf, 2], data_type.numpy)}
+    numbers = np.log(np.abs(inputs["x"])).astype(data_type.numpy)
+    assert accepted(table("LOG"), described, inputs, numbers, False).tolist() == [False, False, False, True]
     nans = np.full(4, np.nan, data_type.numpy)
-    assert accepted(table("LOG"), described, given, nans, False).tolist() == [True, True, True, False]
+    assert accepted(table("LOG"), described, inputs, nans, False).tolist() == [True, True, True, False]
     assert family().clause("log.negative").obligation == "implied"
 
 
 def test_a_negative_subnormal_may_be_flushed_before_its_logarithm() -> None:
     described = of_floats("LOG", DataType.FLOAT32)
-    given = {"x": np.array([-1e-40, -1e-30], np.float32)}
+    inputs = {"x": np.array([-1e-40, -1e-30], np.float32)}
     least = np.full(2, -np.inf, np.float32)
-    assert accepted(table("LOG"), described, given, least, False).tolist() == [True, False]
+    assert accepted(table("LOG"), described, inputs, least, False).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("name", ["MAX", "MIN"])
@@ -80,16 +80,16 @@ def test_of_a_nan_minimum_and_maximum_may_give_either(name: str) -> None:
     """Two sentences of the rules disagree: an operation gives NaN for a NaN, and min and max give the other operand."""
     assert grants(name, "nan")
     described = of_floats(name, DataType.FLOAT32)
-    given = {"a": np.array([np.nan, 1], np.float32), "b": np.array([3, np.nan], np.float32)}
+    inputs = {"a": np.array([np.nan, 1], np.float32), "b": np.array([3, np.nan], np.float32)}
     for output, wanted in (([np.nan, np.nan], True), ([3, 1], True), ([1, 3], False)):
-        assert accepted(table(name), described, given, np.array(output, np.float32), False).all() == wanted
+        assert accepted(table(name), described, inputs, np.array(output, np.float32), False).all() == wanted
 
 
 @pytest.mark.parametrize("name", ["ADD", "ADD1", "MEAN", "MULTIPLY", "SUBTRACT", "DIFFERENCE_SQUARE"])
 def test_a_sentence_about_32_bit_results_is_not_what_float16_rests_on(name: str) -> None:
-    one = table(name)
-    for rule in one.accuracy:
+    operator_table = table(name)
+    for rule in operator_table.accuracy:
         assert rule.source == ("wgsl" if "FLOAT16" in rule.data_types else "d3d-rules"), rule
-    for clause in one.checked_by("values"):
+    for clause in operator_table.checked_by("values"):
         if clause.may_be_about(DataType.FLOAT16) and clause.quotation is not None:
             assert "32-bit" not in clause.quotation.words

@@ -27,8 +27,8 @@ def test_a_sentence_has_one_grade_on_every_page() -> None:
     for table in family().operators.values():
         for clause in table.clauses:
             if clause.quotation is not None and clause.quotation.source == table.sources[0].id:
-                found = grades.setdefault((clause.check, clause.quotation.words), {})
-                found.setdefault(clause.obligation, clause.id)
+                clauses_by_grade = grades.setdefault((clause.check, clause.quotation.words), {})
+                clauses_by_grade.setdefault(clause.obligation, clause.id)
     assert len(grades) > 50
     assert not {sentence: ids for sentence, ids in grades.items() if len(ids) > 1}
 
@@ -70,6 +70,6 @@ def test_a_disagreement_with_the_own_page_does_not_open_a_clause() -> None:
 
 
 def test_what_is_required_rests_on_the_own_page() -> None:
-    one = 'quotation: {source: page, words: "OutputTensor is permitted to alias InputTensor during binding"}'
-    (fault,) = faults_of_clip(one, "sources: [overview]")
+    quotation = 'quotation: {source: page, words: "OutputTensor is permitted to alias InputTensor during binding"}'
+    (fault,) = faults_of_clip(quotation, "sources: [overview]")
     assert "does not rest on 'page'" in fault.cause

@@ -49,14 +49,14 @@ def _filled(unit: bytes, before: bytes = b"[", behind: bytes = b"0]", values: in
 
 def _numbered(shape: str, most: int = _FEW // 2) -> bytes:
     """Keys that all differ."""
-    found, size = [], 0
+    parts, size = [], 0
     for number in range(most):
         part = shape.format(number)
         size += len(part)
         if size > _ROOM:
             break
-        found.append(part)
-    return ("{" + ",".join(found) + "}").encode()
+        parts.append(part)
+    return ("{" + ",".join(parts) + "}").encode()
 
 
 def _inside(document: dict[str, Any], name: str, data: bytes) -> bytes:
@@ -172,8 +172,8 @@ def results_door(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
             "baseline": lambda document=document: baseline.baseline_of(document),
             "findings": lambda document=document: findings.page(document, tables, None, "findings"),
         }
-        for view, told in views.items():
-            yield f"{view} of {name}", told
+        for view, reader in views.items():
+            yield f"{view} of {name}", reader
 
 
 def journal_door(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -262,9 +262,9 @@ def _accepted(accepted: bool) -> None:
         raise AssertionError("the control is refused")
 
 
-def _refused(found: Any) -> None:
-    list(found.text())
-    found.markdown("s.zip")
+def _refused(verification: Any) -> None:
+    list(verification.text())
+    verification.markdown("s.zip")
 
 
 DOORS = {"results": results_door, "journal": journal_door, "yaml": yaml_door, "archive": archive_door}

@@ -397,15 +397,15 @@ class Bench:
         path.write_text(json.dumps(document), encoding="utf-8")
 
         def read() -> None:
-            told = load_results(path)
+            results = load_results(path)
             page = io.StringIO()
-            terminal(told, self.tables, PlainConsole(page, width=80), folder="results")
-            column = Column("a", told)
+            terminal(results, self.tables, PlainConsole(page, width=80), folder="results")
+            column = Column("a", results)
             for text in (
                 page.getvalue(),
-                markdown(told, self.tables),
-                findings.page(told, self.tables, None, "findings"),
-                difference_text(difference(self._results, told), self.tables),
+                markdown(results, self.tables),
+                findings.page(results, self.tables, None, "findings"),
+                difference_text(difference(self._results, results), self.tables),
                 compared_markdown(compare([column], self.tables)),
             ):
                 if any(character in text for character in DANGEROUS):
@@ -413,8 +413,8 @@ class Bench:
                 if any(line.lstrip().startswith("::error") for line in text.splitlines()):
                     raise AssertionError("a line that is a command")
             if number // len(DOORS) % 20 == 0:
-                html.page(told, self.tables)
-                junit_xml(items_of(told), told)
+                html.page(results, self.tables)
+                junit_xml(items_of(results), results)
 
         self.findings.record("views", number, read)
 
@@ -424,15 +424,15 @@ class Bench:
         path.write_bytes(self._yaml(WAIVERS, chance))
 
         def read() -> None:
-            given = waivers.load(path)
-            given.check_run(self.tables, "0.1.0", date(2026, 11, 21))
-            given.check_device({"name": "xx", "adapter": "xx1", "details": {}})
+            loaded_waivers = waivers.load(path)
+            loaded_waivers.check_run(self.tables, "0.1.0", date(2026, 11, 21))
+            loaded_waivers.check_device({"name": "xx", "adapter": "xx1", "details": {}})
             rows = {
                 (row["id"], row["operator"], row["data_type"])
-                for row in given.used(self._results["clauses"])
+                for row in loaded_waivers.used(self._results["clauses"])
                 for row in row["waived"]
             }
-            if len(rows) > len(given.entries) * len(DataType):
+            if len(rows) > len(loaded_waivers.entries) * len(DataType):
                 raise AssertionError("a waiver covers more than its own types")
 
         self.findings.record("waivers", number, read)
@@ -453,11 +453,11 @@ class Bench:
                 members = archive.unpack(packed)
             except archive.ArchiveError:
                 return
-            found = self.verifier.verify_members(members)
-            if found.exit_code != 1 and packed != self._packed:
-                raise AssertionError(f"a changed archive is {found.standing}")
-            if found.lines[-1].check not in ("statement", "digests", "signature") and packed != self._packed:
-                raise AssertionError(f"a changed archive was read as far as {found.lines[-1].check}")
+            verification = self.verifier.verify_members(members)
+            if verification.exit_code != 1 and packed != self._packed:
+                raise AssertionError(f"a changed archive is {verification.standing}")
+            if verification.lines[-1].check not in ("statement", "digests", "signature") and packed != self._packed:
+                raise AssertionError(f"a changed archive was read as far as {verification.lines[-1].check}")
 
         self.findings.record("archive", number, read)
 
@@ -479,9 +479,9 @@ class Bench:
                 return
             sealed = seal(members, {**self._statement, **statement}, self._key)
             if number // len(DOORS) % 20 == 0:
-                found = self.verifier.verify_members(sealed)
-                list(found.text())
-                found.markdown("s.zip")
+                verification = self.verifier.verify_members(sealed)
+                list(verification.text())
+                verification.markdown("s.zip")
             else:
                 list(Submission(sealed).faults())
 
@@ -565,7 +565,7 @@ def merge_control(folder: Path, shards: list[list[dict[str, Any]]]) -> dict[str,
     return merge([str(folder / "1"), str(folder / "2")], str(folder / "joined"), lambda text: None)
 
 
-def fuzz(count: int, seed: int, told: Callable[[str], None] = lambda text: None) -> Findings:
+def fuzz(count: int, seed: int, report: Callable[[str], None] = lambda text: None) -> Findings:
     """Read ``count`` changed inputs, as many for each door.
 
     Returns:
@@ -578,9 +578,9 @@ def fuzz(count: int, seed: int, told: Callable[[str], None] = lambda text: None)
             before = len(bench.findings.wrong)
             DOORS[number % len(DOORS)](bench, number, chance)
             for wrong in bench.findings.wrong[before:]:
-                told(f"input {number}: {wrong}")
+                report(f"input {number}: {wrong}")
             if number % 5000 == 4999:
-                told(f"{number + 1} inputs, {len(bench.findings.wrong)} wrong")
+                report(f"{number + 1} inputs, {len(bench.findings.wrong)} wrong")
         bench.findings.wrong += [f"a file outside the folder: {path}" for path in bench.strays()]
         return bench.findings
 
@@ -600,21 +600,21 @@ def _peak_mebibytes() -> float:
 def main(count: int, seed: int) -> None:
     """Fuzz what strangers may hand in; exit code 1 where something went wrong."""
     started = time.perf_counter()
-    found = fuzz(count, seed, lambda text: click.echo(text, err=True))
-    for kind, times in sorted(found.counts.items()):
+    summary = fuzz(count, seed, lambda text: click.echo(text, err=True))
+    for kind, times in sorted(summary.counts.items()):
         click.echo(f"{times:8} {kind}")
-    for text in found.wrong[:50]:
+    for text in summary.wrong[:50]:
         click.echo(text)
     peak = _peak_mebibytes()
     if peak > MOST_MEBIBYTES:
-        found.wrong.append(f"took {peak:.0f} MiB")
-        click.echo(found.wrong[-1])
+        summary.wrong.append(f"took {peak:.0f} MiB")
+        click.echo(summary.wrong[-1])
     spent = time.perf_counter() - started
     click.echo(
-        f"{count} inputs (seed {seed}) in {spent:.0f} s, the slowest {found.slowest:.2f} s, "
-        f"at most {peak:.0f} MiB: {len(found.wrong)} wrong"
+        f"{count} inputs (seed {seed}) in {spent:.0f} s, the slowest {summary.slowest:.2f} s, "
+        f"at most {peak:.0f} MiB: {len(summary.wrong)} wrong"
     )
-    sys.exit(bool(found.wrong))
+    sys.exit(bool(summary.wrong))
 
 
 if __name__ == "__main__":

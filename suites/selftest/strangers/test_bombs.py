@@ -51,9 +51,9 @@ def test_the_measurement_sees_a_bomb(tmp_path: Path) -> None:
         "bombs.main('x', '.')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True)
-    told = done.stdout.splitlines()
-    assert [line.split(":")[0] for line in told] == ["large", "wrong", "slow"], done.stdout
-    assert "ZeroDivisionError" in told[1]
+    lines = done.stdout.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["large", "wrong", "slow"], done.stdout
+    assert "ZeroDivisionError" in lines[1]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system here")

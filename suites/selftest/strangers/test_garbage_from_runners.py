@@ -26,8 +26,8 @@ RUNS = 4000
 class Canned:
     """A transport whose runner said everything beforehand."""
 
-    def __init__(self, said: bytes) -> None:
-        self.said_all, self.at, self.asked = said, 0, b""
+    def __init__(self, data: bytes) -> None:
+        self.said_all, self.at, self.asked = data, 0, b""
 
     def send(self, parts: Sequence[Part]) -> None:
         self.asked += b"".join(parts)
@@ -70,12 +70,12 @@ RIGHT = [
 ]
 
 
-def converse(said: bytes) -> str:
+def converse(data: bytes) -> str:
     """How a conversation with what was said ends; anything but the errors that a user sees is raised."""
     place = "open"
 
     def connect() -> Session:
-        session = Session(Canned(said))
+        session = Session(Canned(data))
         session.greet({}, b"", shared_memory=False, patience=1)
         return session
 
@@ -103,28 +103,28 @@ def test_the_right_answers() -> None:
 @pytest.mark.parametrize("length", [1 << 20, 1 << 32, (1 << 63) - 1, (1 << 64) - 1])
 @pytest.mark.parametrize("index, place", [(0, "open"), (1, "create"), (2, "dispatch"), (3, "close")])
 def test_no_length_is_believed(index: int, place: str, length: int) -> None:
-    said = list(RIGHT)
-    said[index] = said[index][:16] + length.to_bytes(8, "little") + said[index][24:]
+    messages = list(RIGHT)
+    messages[index] = messages[index][:16] + length.to_bytes(8, "little") + messages[index][24:]
     tracemalloc.start()
     try:
-        assert converse(b"".join(said)) == place
+        assert converse(b"".join(messages)) == place
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
 
 
 def corrupted(drawn: random.Random) -> bytes:
-    said = list(RIGHT)
+    messages = list(RIGHT)
     match drawn.randrange(6):
         case 0:
-            drawn.shuffle(said)
+            drawn.shuffle(messages)
         case 1:
-            del said[drawn.randrange(len(said))]
+            del messages[drawn.randrange(len(messages))]
         case 2:
-            said.insert(drawn.randrange(len(said)), drawn.choice(said))
+            messages.insert(drawn.randrange(len(messages)), drawn.choice(messages))
         case 3:
-            said[drawn.randrange(len(said))] = drawn.randbytes(drawn.randrange(100))
-    data = bytearray(b"".join(said))
+            messages[drawn.randrange(len(messages))] = drawn.randbytes(drawn.randrange(100))
+    data = bytearray(b"".join(messages))
     heads = [24 * index for index in range(3)]
     for _ in range(drawn.choice((0, 1, 1, 2, 8))):
         at = drawn.choice(heads) + drawn.randrange(24) if drawn.random() < 0.3 else drawn.randrange(len(data))

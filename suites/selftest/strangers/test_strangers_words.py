@@ -77,7 +77,7 @@ def test_verify_shows_no_false_pass(tmp_path: Path, dmlcts: Callable[..., Ran]) 
     device = {**parts.statement["device"], "name": EVIL}
     parts.statement["device"] = device
     parts.edit(archive.RESULTS, lambda results: results.update(device=device))
-    parts.edit(archive.ENVIRONMENT, lambda told: told.update(device=device))
+    parts.edit(archive.ENVIRONMENT, lambda environment: environment.update(device=device))
     parts.statement["backend"] = "cpu"
     known = Ed25519PrivateKey.generate()
     from cryptography.hazmat.primitives import serialization
@@ -134,10 +134,10 @@ def test_a_run_s_summary_is_plain() -> None:
 @pytest.mark.parametrize(
     "tell",
     [
-        lambda one, other: markdown(one, TABLES),
-        lambda one, other: difference_text(difference(other, one), TABLES),
-        lambda one, other: findings.page(one, TABLES, None, f"dmlcts findings {EVIL}"),
-        lambda one, other: comparison_markdown(compare([Column(EVIL, one), Column("b", other)], TABLES)),
+        lambda results, other: markdown(results, TABLES),
+        lambda results, other: difference_text(difference(other, results), TABLES),
+        lambda results, other: findings.page(results, TABLES, None, f"dmlcts findings {EVIL}"),
+        lambda results, other: comparison_markdown(compare([Column(EVIL, results), Column("b", other)], TABLES)),
         lambda one, other: comparison_page(compare([Column(EVIL, one), Column("b", other)], TABLES)),
         lambda one, other: migration_markdown(migration(Column(EVIL, one), Column("b", other), TABLES, ())),
         lambda one, other: migration_page(migration(Column(EVIL, one), Column("b", other), TABLES, ())),
@@ -145,9 +145,9 @@ def test_a_run_s_summary_is_plain() -> None:
     ids=["markdown", "diff", "findings", "comparison", "page", "migration", "migration page"],
 )
 def test_every_view_of_results_is_plain(tell: Callable[[Any, Any], str]) -> None:
-    told = tell(evil_results(), failing())
-    assert not [character for character in DANGEROUS if character in told]
-    assert "planted" in told
+    text = tell(evil_results(), failing())
+    assert not [character for character in DANGEROUS if character in text]
+    assert "planted" in text
 
 
 def test_findings_escape_html_and_links() -> None:
@@ -160,12 +160,12 @@ def test_findings_escape_html_and_links() -> None:
     because = f"Known\n{evil}\n\n[y]: javascript:alert(2)\n\nsee [this](https://example.org), `<code>` and [a](#b)"
     entries = tuple(baseline.Entry(row["id"], row["operator"], "fail", (row["data_type"],), because) for row in rows)
     page = findings.page(results, TABLES, baseline.Baseline({}, {}, entries), "dmlcts findings x")
-    told = "".join(page.split("```")[::2])  # no code
-    assert "<img" not in told
-    assert "](javascript:" not in told
-    assert "\n[y]:" not in told
+    text = "".join(page.split("```")[::2])  # no code
+    assert "<img" not in text
+    assert "](javascript:" not in text
+    assert "\n[y]:" not in text
     for kept in ("[this](https://example.org)", "`<code>`", "[a](#b)"):
-        assert kept in told
+        assert kept in text
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_prose_keeps_its_markup_and_loses_its_teeth(written: str, shown: str) ->
 
 def test_findings_survive_a_failure_of_rank_0() -> None:
     results = copy.deepcopy(failing())
-    failure = next(one for one in results["failures"] if one["case"].get("tensors"))
+    failure = next(candidate for candidate in results["failures"] if candidate["case"].get("tensors"))
     for tensor in failure["case"]["tensors"].values():
         tensor.update(sizes=[], strides=None, total_size_in_bytes=4)
     files = findings.case_files(findings.findings_of(results, TABLES, None))

@@ -74,10 +74,12 @@ def stopped(
     judged: list[Block] = []
 
     def sitting(most: int, *, resume: bool) -> dict[str, Any]:
-        crew = _Impatient(Worker(Orders("cpu", compiled=False), bench()), most, judged)
-        sweep = Sweep.planned(Settings.read(backend="cpu", results=str(folder), **selection), crew.describe())
+        impatient_worker = _Impatient(Worker(Orders("cpu", compiled=False), bench()), most, judged)
+        sweep = Sweep.planned(
+            Settings.read(backend="cpu", results=str(folder), **selection), impatient_worker.describe()
+        )
         with held(sweep, resume=resume) as journal:
-            conduct(sweep, crew, lambda block, totals: None, journal)
+            conduct(sweep, impatient_worker, lambda block, totals: None, journal)
             publish(sweep, 1)
         return load_sweep(folder)
 

@@ -69,7 +69,7 @@ def test_what_seems_slower_is_measured_twice_again(
     before, now = document(figures(1e9), "cpu"), document(figures(0.6e9), "cpu")
     tries: list[Collection[str]] = []
 
-    def measure(asked: Measured, told: Any, only: Collection[str]) -> list[Figure]:
+    def measure(asked: Measured, report: Any, only: Collection[str]) -> list[Figure]:
         tries.append(only)
         return figures(later[len(tries) - 1])
 
@@ -80,7 +80,7 @@ def test_what_seems_slower_is_measured_twice_again(
 
 
 def test_what_is_not_slower_is_measured_once() -> None:
-    def measure(asked: Measured, told: Any, only: Collection[str]) -> list[Figure]:
+    def measure(asked: Measured, report: Any, only: Collection[str]) -> list[Figure]:
         raise AssertionError("measured again")
 
     same = document(figures(1e9), "cpu")
@@ -122,15 +122,15 @@ def test_a_reference_that_is_no_such_document_is_refused_before_anything_is_meas
 
 @pytest.mark.size("all")
 def test_what_is_written_is_valid_and_printed_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told: list[str] = []
-    commands = command_times("cpu", (), told.append, ["SIGN"])
+    messages: list[str] = []
+    commands = command_times("cpu", (), messages.append, ["SIGN"])
     timed = ordinary_run_apart("cpu", (), ["SIGN"])
     path = tmp_path / "bench.json"
     path.write_text(json.dumps(document(figures(1e9), "cpu", commands, timed)), encoding="utf-8")
-    found = load_document(path, "bench-1", "")
-    assert 0 < found["commands"]["help_seconds"] < found["commands"]["quick_run"]["seconds"]
-    assert 0 < found["ordinary_run"]["judging_seconds"] < found["ordinary_run"]["seconds"]
-    print_benchmark(found)
+    benchmark = load_document(path, "bench-1", "")
+    assert 0 < benchmark["commands"]["help_seconds"] < benchmark["commands"]["quick_run"]["seconds"]
+    assert 0 < benchmark["ordinary_run"]["judging_seconds"] < benchmark["ordinary_run"]["seconds"]
+    print_benchmark(benchmark)
     out = capsys.readouterr().out
     for words in (
         "judging alone",
@@ -141,7 +141,7 @@ def test_what_is_written_is_valid_and_printed_in_full(tmp_path: Path, capsys: py
         "Of a quick run in one process",
     ):
         assert words in out
-    assert told == ["how long commands take to begin", told[1]]
+    assert messages == ["how long commands take to begin", messages[1]]
 
 
 @pytest.mark.size("thorough")
@@ -205,8 +205,8 @@ def test_calls_are_done_again_with_their_bytes_and_timed_alone() -> None:
         memory += 1
     clock.now += 1000  # the suite's own time
     noted.settle()
-    once = ["made", "refused", ([7, 8], {"x": 1}), ([8, 9], {"x": 1})]
-    assert seen == once * 2
+    calls = ["made", "refused", ([7, 8], {"x": 1}), ([8, 9], {"x": 1})]
+    assert seen == calls * 2
     assert (noted.seconds, noted.dispatches) == (12.0, 2), "5 + 5 + 1 + 1, the second round's"
     noted.settle()
     assert noted.seconds == 12.0, "nothing is left to do again"
@@ -224,8 +224,8 @@ def test_a_ratio_is_of_the_least_of_both() -> None:
 
 def test_the_cases_of_the_engine_are_right_where_nothing_is_done() -> None:
     ticks = iter(range(100))
-    found = case_cost(20, 2, lambda: float(next(ticks)))
-    assert found == {"cases": 20, "case_microseconds": 50_000.0, "bare_microseconds": 50_000.0, "ratio": 1.0}
+    cost = case_cost(20, 2, lambda: float(next(ticks)))
+    assert cost == {"cases": 20, "case_microseconds": 50_000.0, "bare_microseconds": 50_000.0, "ratio": 1.0}
     on = Bench("idle", Idle(), {}, load_tables())
     wrong = [replace(case, placement=Placement()) for case in small_cases(on, 3)]
     with pytest.raises(ConformanceFailure):
@@ -261,7 +261,7 @@ def test_what_seems_dearer_is_measured_twice_again(
     now = document(figures(1e9), "cpu", engine=engine(ABS=60.0, ADD=20.0))
     tries: list[list[str]] = []
 
-    def measure(operators: Sequence[str], told: Any) -> dict[str, Any]:
+    def measure(operators: Sequence[str], report: Any) -> dict[str, Any]:
         tries.append(list(operators))
         return engine(ABS=later[len(tries) - 1])
 
@@ -297,13 +297,18 @@ def test_operators_are_named_or_all_or_none() -> None:
 
 @pytest.mark.size("all")
 def test_the_engine_is_measured() -> None:
-    told: list[str] = []
-    found = engine_cost(["LOGICAL_NOT"], told.append)
-    (one,) = found["operators"]
-    assert (one["operator"], one["dispatches"] > 1000, one["ratio"] > 1, found["case"]["ratio"] > 1) == (
+    messages: list[str] = []
+    cost_report = engine_cost(["LOGICAL_NOT"], messages.append)
+    (operator_cost,) = cost_report["operators"]
+    assert (
+        operator_cost["operator"],
+        operator_cost["dispatches"] > 1000,
+        operator_cost["ratio"] > 1,
+        cost_report["case"]["ratio"] > 1,
+    ) == (
         "LOGICAL_NOT",
         True,
         True,
         True,
     )
-    assert len(told) == 2
+    assert len(messages) == 2

@@ -23,8 +23,8 @@ SECONDS = 2.0
 
 def greeting(**changes: object) -> bytes:
     """What a scheduler says first, with members changed."""
-    said = {"compression": None, "python": [3, 11, 7], "pickle-protocol": 5, **changes}
-    frame = msgpack.packb({key: value for key, value in said.items() if value != "left out"})
+    fields = {"compression": None, "python": [3, 11, 7], "pickle-protocol": 5, **changes}
+    frame = msgpack.packb({key: value for key, value in fields.items() if value != "left out"})
     body = (1).to_bytes(8, "little") + len(frame).to_bytes(8, "little") + frame
     return len(body).to_bytes(8, "little") + body
 
@@ -106,14 +106,14 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_something_else_is_told_soon_and_in_little_memory(name: str) -> None:
-    first, manner, said = OTHERS[name]
+    first, manner, message = OTHERS[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with answering(first, **manner) as address:  # type: ignore[arg-type]  # the manner's members are its arguments
         started = time.monotonic()
         with pytest.raises(UsageError, match="is no Dask scheduler") as refused:
             check_scheduler(address, SECONDS)
         assert time.monotonic() - started < SECONDS + 3
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert "\n" not in str(refused.value)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
 
@@ -164,8 +164,8 @@ def test_a_scheduler_is_not_disturbed_by_being_looked_at() -> None:
             check_scheduler(address, 5.0)
     finally:
         scheduler.terminate()
-        _, said = scheduler.communicate(timeout=30)
-    assert "Traceback" not in said
+        _, errors = scheduler.communicate(timeout=30)
+    assert "Traceback" not in errors
 
 
 def test_the_command_says_it_in_one_line(dmlcts: Callable[..., Ran]) -> None:

@@ -43,11 +43,11 @@ def clipping(data_type: DataType) -> Target:
     return Target("ELEMENT_WISE_CLIP", data_type, {"ScaleBias": None, **bounds}, "clip.values", "patterns", 1 << 32)
 
 
-def station_of(made: Any, told: list[str], *, compiled: bool = False, **streams: Any) -> Station:
+def station_of(made: Any, messages: list[str], *, compiled: bool = False, **streams: Any) -> Station:
     """A station that streams; what it tells besides is added to a list."""
-    given = {"threads": 2, "least": 1, "told": told.append, "tensor_elements": SIZE, **streams}
+    stream_options = {"threads": 2, "least": 1, "told": messages.append, "tensor_elements": SIZE, **streams}
     bench = Bench(made.__name__, made(), {}, TABLES)
-    return Station(bench, streams=given, compiled=compiled, tensor_elements=SIZE)
+    return Station(bench, streams=stream_options, compiled=compiled, tensor_elements=SIZE)
 
 
 class Judged:
@@ -73,16 +73,19 @@ class Judged:
 
     def clauses(self) -> set[str]:
         """The clauses of the failures that the totals lead to."""
-        return {one.clause for one in explain(self.bench, self.target, self.whole, Settings.read(backend="cpu"))}
+        return {
+            failure_record.clause
+            for failure_record in explain(self.bench, self.target, self.whole, Settings.read(backend="cpu"))
+        }
 
 
 def ordinarily(made: Any, target: Target | None = None, blocks: list[Block] = BLOCKS) -> list[Totals]:
-    station = Station(Bench(made.__name__, made(), {}, TABLES), compiled=False, tensor_elements=SIZE)
-    return [station.judge(target or rounding(), block) for block in blocks]
+    block_judge = Station(Bench(made.__name__, made(), {}, TABLES), compiled=False, tensor_elements=SIZE)
+    return [block_judge.judge(target or rounding(), block) for block in blocks]
 
 
 def without_times(totals: list[Totals]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in one.to_json().items() if key != "seconds"} for one in totals]
+    return [{key: value for key, value in total.to_json().items() if key != "seconds"} for total in totals]
 
 
 # What is right --------------------------------------------------------------------------------------------
@@ -176,10 +179,12 @@ def test_where_there_is_no_stream_all_is_uploaded() -> None:
 
 
 def test_jobs_are_given_together_where_they_follow_each_other() -> None:
-    one, other = rounding(), rounding("TOWARD_ZERO")
-    jobs = [(one, Block(0, start, 1)) for start in range(5)] + [(other, Block(1, start, 1)) for start in range(2)]
-    found = [(target, [block.start for block in blocks]) for target, blocks in together(jobs, 3)]
-    assert found == [(one, [0, 1, 2]), (one, [3, 4]), (other, [0, 1])]
+    first_target, other = rounding(), rounding("TOWARD_ZERO")
+    jobs = [(first_target, Block(0, start, 1)) for start in range(5)] + [
+        (other, Block(1, start, 1)) for start in range(2)
+    ]
+    groups = [(target, [block.start for block in blocks]) for target, blocks in together(jobs, 3)]
+    assert groups == [(first_target, [0, 1, 2]), (first_target, [3, 4]), (other, [0, 1])]
 
 
 # What is wrong -------------------------------------------------------------------------------------------
@@ -200,7 +205,7 @@ class OneWrong(Streaming):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_one_wrong_element_is_found_and_told_as_the_operators(compiled: bool) -> None:
     judged = Judged(OneWrong, compiled=compiled)
-    assert [one.wrong for one in judged.totals] == [0, 0, 1, 0]
+    assert [total.wrong for total in judged.totals] == [0, 0, 1, 0]
     assert judged.whole.suspects[0].bits == OneWrong.pattern
     assert judged.clauses() == {"round.nearest-even"}
     assert not judged.told
@@ -314,7 +319,7 @@ class AltersOnce(Streaming):
 def test_an_input_that_is_changed_once_is_told(compiled: bool) -> None:
     AltersOnce.runs = 0
     judged = Judged(AltersOnce, compiled=compiled)
-    assert [one.altered for one in judged.totals] == [0, 0, 0, 1]
+    assert [total.altered for total in judged.totals] == [0, 0, 0, 1]
     assert "the input holds 0x3f83c004 where 0x3f83c005 is due" in judged.whole.troubles[0].text
     assert not judged.told
 
@@ -359,7 +364,7 @@ class PoisonLies(Streaming):
 
 
 @pytest.mark.parametrize(
-    "made, said",
+    "made, message",
     [
         (FillLies, "holds 0x3f80004c where 0x3f80004d is due, at element 77 of the tensor from 0x3f800000 on"),
         (StepLies, "holds 0x40004063 where 0x3f804063 is due, at element 99 of the tensor from 0x3f804000 on"),
@@ -367,15 +372,15 @@ class PoisonLies(Streaming):
         (PoisonLies, "the output is not filled with 0x"),
     ],
 )
-def test_a_fill_that_lies_is_told_and_not_blamed_on_the_operator(made: Any, said: str) -> None:
+def test_a_fill_that_lies_is_told_and_not_blamed_on_the_operator(made: Any, message: str) -> None:
     start = 0x3F80_0000 if made is not PoisonLies else 0  # what begins a target is always looked into
     blocks = [Block(0, start + number * (1 << 16), 1 << 16) for number in range(4)]
     judged = Judged(made, blocks)
     assert judged.whole.clean
     assert judged.whole.elements == 4 << 16
-    (told,) = judged.told
-    assert said in told
-    assert "does not prepare what it is told to" in told
+    (line,) = judged.told
+    assert message in line
+    assert "does not prepare what it is told to" in line
     before = judged.streams
     assert judged.station.judge_several(judged.target, blocks)[0].clean
     assert made.opened == before, "no further stream is opened"
@@ -410,7 +415,7 @@ class Losing(Streaming):
 def test_a_device_that_is_lost_in_a_stream_is_told() -> None:
     Losing.runs = 0
     judged = Judged(Losing)
-    assert [one.stopped for one in judged.totals] == [0, 1, 0, 0]
+    assert [total.stopped for total in judged.totals] == [0, 1, 0, 0]
     (trouble,) = judged.whole.troubles
     assert (trouble.outcome, "gone with the wind" in trouble.text) == ("device_lost", True)
     assert judged.whole.elements == 4 << 16, "the blocks are judged all the same"
@@ -428,29 +433,29 @@ def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(e
             if type(self).opened == 1:
                 raise error("gone with the wind")
 
-    told: list[str] = []
-    station = station_of(Opening, told)
-    station.prepare(rounding())
-    station.prepare(rounding("TOWARD_ZERO"))
+    messages: list[str] = []
+    block_judge = station_of(Opening, messages)
+    block_judge.prepare(rounding())
+    block_judge.prepare(rounding("TOWARD_ZERO"))
     assert Opening.opened == 1
-    assert added(station.judge_several(rounding("TOWARD_ZERO"), BLOCKS)).clean, "it was not this target's stream"
-    assert not told
-    totals = station.judge_several(rounding(), BLOCKS)
+    assert added(block_judge.judge_several(rounding("TOWARD_ZERO"), BLOCKS)).clean, "it was not this target's stream"
+    assert not messages
+    totals = block_judge.judge_several(rounding(), BLOCKS)
     lost = error is DeviceLost
-    assert [one.stopped for one in totals] == [int(lost), 0, 0, 0]
-    assert len(told) == int(not lost)
-    assert all("gone with the wind" in text for text in (*told, *(one.text for one in totals[0].troubles)))
+    assert [total.stopped for total in totals] == [int(lost), 0, 0, 0]
+    assert len(messages) == int(not lost)
+    assert all("gone with the wind" in text for text in (*messages, *(trouble.text for trouble in totals[0].troubles)))
     assert added(totals).elements == 4 << 16
-    assert added(station.judge_several(rounding(), BLOCKS)).clean
-    assert len(told) == int(not lost)
+    assert added(block_judge.judge_several(rounding(), BLOCKS)).clean
+    assert len(messages) == int(not lost)
 
 
 def test_a_stream_that_was_prepared_is_the_one_that_is_flown() -> None:
-    station = station_of(Streaming, [])
+    block_judge = station_of(Streaming, [])
     Streaming.opened = 0
-    station.prepare(rounding())
+    block_judge.prepare(rounding())
     assert Streaming.opened == 1
-    assert added(station.judge_several(rounding(), BLOCKS)).clean
+    assert added(block_judge.judge_several(rounding(), BLOCKS)).clean
     assert Streaming.opened == 1
 
 
@@ -461,8 +466,8 @@ def test_a_stream_that_fails_is_no_fault_of_the_operator() -> None:
     Failing.runs = 0
     judged = Judged(Failing)
     assert judged.whole.clean
-    (told,) = judged.told
-    assert "gone with the wind" in told
+    (text,) = judged.told
+    assert "gone with the wind" in text
     for _ in range(3):
         Failing.runs = 5
         judged.station.judge_several(judged.target, BLOCKS)
@@ -493,11 +498,11 @@ def test_threads_have_ended_before_a_lost_device_is_closed() -> None:
 
     original = Flight._judged
 
-    def slow(self: Any, *given: Any) -> Any:
+    def slow(self: Any, *arguments: Any) -> Any:
         judging.add(threading.get_ident())
         try:
             threading.Event().wait(0.02)
-            return original(self, *given)
+            return original(self, *arguments)
         finally:
             judging.discard(threading.get_ident())
 
@@ -531,14 +536,14 @@ def test_a_sweep_in_streams_that_is_stopped_goes_on_where_it_was(
         return Bench("HalvesUp", HalvesUp(), {}, TABLES)
 
     selection = {"operators": ["ROUND"], "data_types": ["FLOAT16"]}
-    found = stopped(tmp_path, bench, **selection)
+    outcome = stopped(tmp_path, bench, **selection)
     assert HalvesUp.opened
-    assert len(found.judged) == 24, "three modes of eight blocks, each counted once"
+    assert len(outcome.judged) == 24, "three modes of eight blocks, each counted once"
     monkeypatch.setattr(Streaming, "info", Reference.info)  # without streams
     HalvesUp.opened = 0
     uploaded = stopped(tmp_path / "uploaded", bench, **selection)
     assert not HalvesUp.opened
-    found.ends_as(uploaded.second)
+    outcome.ends_as(uploaded.second)
 
 
 # In a process of its own ---------------------------------------------------------------------------------
@@ -565,41 +570,41 @@ def module(tmp_path: Path) -> Path:
 
 
 def isolated(path: Path, name: str) -> tuple[Totals, list[str]]:
-    told: list[str] = []
+    messages: list[str] = []
     bench = Bench(name, IsolatedBackend(f"{path}:{name}"), {}, TABLES)
-    station = Station(
+    block_judge = Station(
         bench,
         compiled=False,
         tensor_elements=SIZE,
         timeout=30,
-        streams={"threads": 2, "least": 1, "told": told.append, "tensor_elements": SIZE},
+        streams={"threads": 2, "least": 1, "told": messages.append, "tensor_elements": SIZE},
     )
     try:
-        return added(station.judge_several(rounding(), BLOCKS)), told
+        return added(block_judge.judge_several(rounding(), BLOCKS)), messages
     finally:
-        station.close()
+        block_judge.close()
 
 
 def test_a_stream_in_a_process_of_its_own(module: Path) -> None:
-    totals, told = isolated(module, "Right")
-    assert (totals.clean, totals.elements, told) == (True, 4 << 16, [])
+    totals, messages = isolated(module, "Right")
+    assert (totals.clean, totals.elements, messages) == (True, 4 << 16, [])
     assert totals.dispatches == 16
 
 
 @pytest.mark.size("thorough")
 def test_faults_are_found_in_a_process_of_its_own(module: Path) -> None:
-    totals, told = isolated(module, "OneWrong")
-    assert (totals.wrong, told) == (1, [])
-    totals, told = isolated(module, "StepLies")
+    totals, messages = isolated(module, "OneWrong")
+    assert (totals.wrong, messages) == (1, [])
+    totals, messages = isolated(module, "StepLies")
     assert totals.clean
-    assert "where 0x3f804063 is due" in told[0]
-    totals, told = isolated(module, "Losing")
-    assert [one.outcome for one in totals.troubles] == ["device_lost"]
+    assert "where 0x3f804063 is due" in messages[0]
+    totals, messages = isolated(module, "Losing")
+    assert [trouble.outcome for trouble in totals.troubles] == ["device_lost"]
 
 
 @pytest.mark.size("thorough")
 def test_a_process_that_is_lost_in_a_stream_is_started_again(module: Path) -> None:
-    totals, told = isolated(module, "Deadly")
+    totals, messages = isolated(module, "Deadly")
     assert totals.clean, "as a tensor whose process is lost is tried once more"
     assert totals.elements == 4 << 16
-    assert not told
+    assert not messages

@@ -41,8 +41,8 @@ RUN = ("run", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16
 def planned(folder: Path, **changes: Any) -> Sweep:
     """The sweep that :func:`swept` makes of HalvesUp."""
     settings = Settings.read(backend="cpu", results=str(folder), **ROUND16)
-    crew = Alone(Worker(Orders("cpu", compiled=False), bench_of(HalvesUp)))
-    return Sweep.planned(settings, replace(crew.describe(), **changes))
+    single_worker = Alone(Worker(Orders("cpu", compiled=False), bench_of(HalvesUp)))
+    return Sweep.planned(settings, replace(single_worker.describe(), **changes))
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +78,11 @@ def test_a_damaged_journal_is_refused_in_one_line(damage: Damage, finished: Path
         return
     with pytest.raises(DmlctsError) as refused, held(sweep, resume=True):
         pass
-    said = str(refused.value)
-    assert damage.said in said
-    assert str(path) in said
-    assert "\n" not in said
-    assert len(said) < 400 + len(str(path))
+    message = str(refused.value)
+    assert damage.said in message
+    assert str(path) in message
+    assert "\n" not in message
+    assert len(message) < 400 + len(str(path))
     assert {place: place.read_bytes() for place in folder.rglob("*") if place.is_file()} == before
     assert not sweep.done
 
@@ -123,7 +123,7 @@ def test_a_worker_that_does_not_account_for_a_block_is_not_believed(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "member, value, said",
+    "member, value, message",
     [
         ("backend", "wgpu", "the backend: wgpu there, cpu here"),
         ("options", {"fast": "1"}, "the backend's options (fast)"),
@@ -140,7 +140,7 @@ def test_a_worker_that_does_not_account_for_a_block_is_not_believed(tmp_path: Pa
     ],
 )
 def test_another_sweep_is_named_by_its_first_difference(
-    member: str, value: object, said: str, finished: Path, tmp_path: Path
+    member: str, value: object, message: str, finished: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "other"
     shutil.copytree(finished, folder)
@@ -150,7 +150,7 @@ def test_another_sweep_is_named_by_its_first_difference(
     (folder / NAME).write_bytes(b"".join([json.dumps(header).encode() + b"\n", *lines[1:]]))
     with pytest.raises(UsageError, match="a sweep that differs in") as refused, held(planned(folder), resume=True):
         pass
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -250,20 +250,20 @@ class Filling(Alone):
         self._ballast = ballast
 
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
-        for number, found in enumerate(super().judge(jobs)):
+        for number, block_result in enumerate(super().judge(jobs)):
             if number == 1:
                 with contextlib.suppress(OSError), self._ballast.open("wb", buffering=0) as stream:
                     while True:
                         stream.write(bytes(512))
-            yield found
+            yield block_result
 
 
-def judged_in(folder: Path, crew: Alone, *, resume: bool = False) -> Sweep:
+def judged_in(folder: Path, single_worker: Alone, *, resume: bool = False) -> Sweep:
     """Sweep CLIP on INT8 with every pair of bounds: many small blocks."""
     settings = Settings.read(backend="cpu", results=str(folder), operators=["CLIP"], data_types=["INT8"])
-    sweep = Sweep.planned(settings, crew.describe(), "full")
+    sweep = Sweep.planned(settings, single_worker.describe(), "full")
     with held(sweep, resume=resume) as journal:
-        conduct(sweep, crew, lambda block, totals: None, journal)
+        conduct(sweep, single_worker, lambda block, totals: None, journal)
     return sweep
 
 

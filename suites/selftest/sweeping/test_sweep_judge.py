@@ -67,15 +67,15 @@ def verdict(backend: str, folder: Path, isolation: str, *options: str, operator:
         strict=True,
         isolation=isolation,
     )
-    crew = Processes(Orders(named, options, str(folder), strict=True, isolation=isolation), 1)
+    processes = Processes(Orders(named, options, str(folder), strict=True, isolation=isolation), 1)
     try:
-        sweep = Sweep.planned(settings, crew.describe())
+        sweep = Sweep.planned(settings, processes.describe())
         sweep.plan = small(sweep.plan)
         with held(sweep) as journal:
-            conduct(sweep, crew, lambda block, totals: None, journal, explained=False)
-            publish(sweep, crew.size)
+            conduct(sweep, processes, lambda block, totals: None, journal, explained=False)
+            publish(sweep, processes.size)
     finally:
-        crew.close()
+        processes.close()
     record = load_sweep(folder)
     assert record["environment"]["isolation"] == isolation
     wrong = any(row["wrong"] for row in record["sweeps"])
@@ -160,9 +160,9 @@ def test_a_certified_sweep_is_judged_apart_however_the_run_was(
     settings = Settings.read(backend=backend, results=str(tmp_path), isolation=isolation)
     record = certified(settings, FeatureLevel("5.0"), lambda text: None, small)
     assert (record["verdict"], record["environment"]["isolation"]) == (wanted, "process")
-    told = context(record)
-    told.reference = SimpleNamespace(tables=replace(TABLES))
-    statuses = {status for status, _ in check_sweep(told)}
+    sweep_context = context(record)
+    sweep_context.reference = SimpleNamespace(tables=replace(TABLES))
+    statuses = {status for status, _ in check_sweep(sweep_context)}
     assert statuses == {Status.FAIL}, "a part of a sweep is none, and a failing one is told"
 
 
@@ -171,14 +171,14 @@ def test_a_certified_sweep_is_judged_apart_however_the_run_was(
 
 @changes_the_word
 @pytest.mark.parametrize(
-    "bits, said",
+    "bits, message",
     [(corrupting.FLUSHING, "flushes subnormal numbers"), (corrupting.TOWARD_ZERO, "does not round to the nearest")],
     ids=["flush", "round"],
 )
-def test_the_control_word_is_seen_and_put_right(bits: dict[str, int], said: str) -> None:
+def test_the_control_word_is_seen_and_put_right(bits: dict[str, int], message: str) -> None:
     assert floating_point.deviation() == ""
     corrupting.set_bits(bits)
-    assert said in floating_point.deviation()
+    assert message in floating_point.deviation()
     floating_point.reset()
     assert floating_point.deviation() == ""
 

@@ -75,11 +75,11 @@ def rounding(mode: str, data_type: DataType = DataType.FLOAT32, size: int = 1 <<
 
 def swept(made: Any, folder: Path, *, selection: dict[str, Any] = ROUND16, resume: bool = False) -> dict[str, Any]:
     settings = Settings.read(backend="cpu", results=str(folder), **selection)
-    crew = Alone(Worker(Orders("cpu", compiled=False), bench_of(made)))
-    sweep = Sweep.planned(settings, crew.describe())
+    single_worker = Alone(Worker(Orders("cpu", compiled=False), bench_of(made)))
+    sweep = Sweep.planned(settings, single_worker.describe())
     with held(sweep, resume=resume) as journal:
-        conduct(sweep, crew, lambda block, totals: None, journal)
-        publish(sweep, crew.size)
+        conduct(sweep, single_worker, lambda block, totals: None, journal)
+        publish(sweep, single_worker.size)
     return load_sweep(folder)
 
 
@@ -88,14 +88,14 @@ def swept(made: Any, folder: Path, *, selection: dict[str, Any] = ROUND16, resum
 
 def test_every_operator_and_type_of_the_level_is_swept() -> None:
     targets = plan(TABLES, LEVEL, operators=OF_ONE_TYPE, data_types=DataType).targets
-    found = {(target.operator, target.data_type) for target in targets}
+    pairs = {(target.operator, target.data_type) for target in targets}
     wanted = {
         (table.operator, data_type)
         for table in OF_ONE_TYPE
         for data_type in DataType
         if any(table.obliged(data_type, rank, LEVEL) for rank in range(1, 9))
     }
-    assert found == wanted
+    assert pairs == wanted
     assert len({target.key for target in targets}) == len(targets)
 
 
@@ -194,17 +194,17 @@ def test_classes_are_counted_without_looking() -> None:
 # Judging blocks on a device -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.size("thorough")
-def test_a_right_implementation_has_nothing_wrong(lanes: int) -> None:
-    station = Station(bench_of(Reference), lanes=lanes, tensor_elements=1 << 15)
+def test_a_right_implementation_has_nothing_wrong(concurrency: int) -> None:
+    block_judge = Station(bench_of(Reference), lanes=concurrency, tensor_elements=1 << 15)
     for target in everything().targets:
         if target.kind == "patterns" and target.data_type.itemsize == 2:
-            totals = station.judge(target, Block(0, 0, target.size))
+            totals = block_judge.judge(target, Block(0, 0, target.size))
             assert totals.clean, target.key
             assert totals.elements == 1 << 16
             assert totals.dispatches == 2
-    station.close()
+    block_judge.close()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_right_implementation_has_nothing_wrong(lanes: int) -> None:
     ],
 )
 def test_what_is_permitted_raises_no_alarm(name: str) -> None:
-    station = Station(bench_of(getattr(permitted, name)), compiled=False)
+    block_judge = Station(bench_of(getattr(permitted, name)), compiled=False)
     accepted = 0
     for number, target in enumerate(everything().targets):
         if not target.data_type.is_floating:
@@ -234,11 +234,11 @@ def test_what_is_permitted_raises_no_alarm(name: str) -> None:
         else:
             blocks = [Block(number, 0, target.size)] if number % 6 == 0 else []
         for block in blocks:
-            totals = station.judge(target, block)
+            totals = block_judge.judge(target, block)
             assert totals.clean, (target.key, block, totals.suspects, totals.troubles)
             accepted += totals.equal + totals.other
     assert accepted or name in ("Float16OverflowSaturates", "ThresholdMinRoundedUp")
-    station.close()
+    block_judge.close()
 
 
 class HalvesUp(Reference):
@@ -254,16 +254,16 @@ def test_wrong_values_are_counted_exactly_whatever_the_tensors() -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     x = x[~np.isnan(x)].astype(np.float64)
     wrong = np.floor(x + 0.5) != np.trunc(x + np.copysign(0.5, x))
-    found = [
-        Station(bench_of(HalvesUp), lanes=lanes, tensor_elements=size).judge(target, Block(0, 0, 1 << 16))
-        for lanes, size in ((1, 1 << 16), (1, 5000), (2, 1 << 13))
+    all_totals = [
+        Station(bench_of(HalvesUp), lanes=concurrency, tensor_elements=size).judge(target, Block(0, 0, 1 << 16))
+        for concurrency, size in ((1, 1 << 16), (1, 5000), (2, 1 << 13))
     ]
-    for totals in found:
+    for totals in all_totals:
         assert totals.wrong == int(np.count_nonzero(wrong)) > 0
         assert totals.fractions == {"half": totals.wrong}
-        assert totals.exponents == found[0].exponents
-        assert [one.bits for one in totals.suspects] == [one.bits for one in found[0].suspects]
-    assert found[0].suspects[0].bits == 0xB800  # -0.5
+        assert totals.exponents == all_totals[0].exponents
+        assert [suspect.bits for suspect in totals.suspects] == [suspect.bits for suspect in all_totals[0].suspects]
+    assert all_totals[0].suspects[0].bits == 0xB800  # -0.5
 
 
 def test_a_failure_of_one_input_in_4_billion_is_found_and_replayed() -> None:
@@ -319,9 +319,9 @@ class Altering(Reference):
 
     def read(self, memory: Array, region: Any, tensor: Any) -> Array:
         """A copy; the original is spoiled."""
-        found = super().read(memory, region, tensor)
-        self.view(memory, region, tensor)[...] = np.trunc(found)
-        return found
+        values = super().read(memory, region, tensor)
+        self.view(memory, region, tensor)[...] = np.trunc(values)
+        return values
 
 
 class Raising(Reference):
@@ -427,10 +427,10 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
         with (tmp_path / NAME).open("a") as journal:
             journal.write('{"block": "1:0x0+0x10000", "tot')  # cut off while it was written
 
-    found = stopped(tmp_path, lambda: bench_of(AwayIsHalvesUp), cut_off, **ROUND16)
-    assert len(found.judged) == 3
-    assert found.first["verdict"] == "INCOMPLETE"
-    found.ends_as(swept(AwayIsHalvesUp, tmp_path / "whole"))
+    outcome = stopped(tmp_path, lambda: bench_of(AwayIsHalvesUp), cut_off, **ROUND16)
+    assert len(outcome.judged) == 3
+    assert outcome.first["verdict"] == "INCOMPLETE"
+    outcome.ends_as(swept(AwayIsHalvesUp, tmp_path / "whole"))
 
 
 def test_another_sweep_is_not_resumed(tmp_path: Path) -> None:
@@ -449,10 +449,10 @@ def test_a_block_that_comes_twice_is_counted_once(tmp_path: Path) -> None:
                 yield block, totals
 
     settings = Settings.read(backend="cpu", results=str(tmp_path), **ROUND16)
-    crew = Stuttering(Worker(Orders("cpu", compiled=False), bench_of(Reference)))
-    sweep = Sweep.planned(settings, crew.describe())
+    single_worker = Stuttering(Worker(Orders("cpu", compiled=False), bench_of(Reference)))
+    sweep = Sweep.planned(settings, single_worker.describe())
     with held(sweep) as journal:
-        conduct(sweep, crew, lambda block, totals: None, journal)
+        conduct(sweep, single_worker, lambda block, totals: None, journal)
     assert sweep.elements == sweep.plan.elements
 
 

@@ -68,40 +68,42 @@ both = pytest.mark.parametrize("isolation", ["process", "none"])
 @both
 @pytest.mark.size("all", thorough=1)
 def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: Path, isolation: str) -> None:
-    once = tmp_path / "spent"
-    crew = Processes(Orders(f"{deadly}:Deadly", (f"once={once}",), compiled=False, isolation=isolation), 2)
+    marker_file = tmp_path / "spent"
+    processes = Processes(Orders(f"{deadly}:Deadly", (f"once={marker_file}",), compiled=False, isolation=isolation), 2)
     try:
-        found = list(crew.judge(jobs()))
+        results = list(processes.judge(jobs()))
     finally:
-        crew.close()
-    assert once.exists()
-    assert sorted(block.id for block, _ in found) == sorted(block.id for _, block in jobs())
-    assert all(totals.clean for _, totals in found)
-    assert sum(totals.elements for _, totals in found) == 2 << 16
+        processes.close()
+    assert marker_file.exists()
+    assert sorted(block.id for block, _ in results) == sorted(block.id for _, block in jobs())
+    assert all(totals.clean for _, totals in results)
+    assert sum(totals.elements for _, totals in results) == 2 << 16
 
 
 @both
 @pytest.mark.size("all", thorough=1)
 def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path, isolation: str) -> None:
-    crew = Processes(Orders(f"{deadly}:Deadly", compiled=False, isolation=isolation), 1)
+    processes = Processes(Orders(f"{deadly}:Deadly", compiled=False, isolation=isolation), 1)
     try:
-        found = dict(crew.judge(jobs()[:3]))
+        totals_by_block = dict(processes.judge(jobs()[:3]))
     finally:
-        crew.close()
-    (wrong,) = [block for block, totals in found.items() if not totals.clean]
+        processes.close()
+    (wrong,) = [block for block, totals in totals_by_block.items() if not totals.clean]
     assert wrong.start == 0x4000
-    (trouble,) = found[wrong].troubles
+    (trouble,) = totals_by_block[wrong].troubles
     assert (trouble.outcome, "exit code 9" in trouble.text) == ("crash", True)
-    assert (found[wrong].elements, found[wrong].unjudged) == (0, 1 << 13)
+    assert (totals_by_block[wrong].elements, totals_by_block[wrong].unjudged) == (0, 1 << 13)
 
 
 @pytest.mark.size("thorough")
 def test_what_follows_a_loss_in_its_block_is_left_out_and_counted(deadly: Path) -> None:
-    crew = Processes(Orders(f"{deadly}:Deadly", compiled=False, tensor_elements=1 << 12, lanes=1), 1)
+    processes = Processes(Orders(f"{deadly}:Deadly", compiled=False, tensor_elements=1 << 12, lanes=1), 1)
     try:
-        ((_, totals), (_, control)) = crew.judge([(targets()[0], Block(0, start, 1 << 15)) for start in (0, 1 << 15)])
+        ((_, totals), (_, control)) = processes.judge(
+            [(targets()[0], Block(0, start, 1 << 15)) for start in (0, 1 << 15)]
+        )
     finally:
-        crew.close()
+        processes.close()
     assert (totals.stopped, totals.elements, totals.unjudged) == (1, 4 << 12, 4 << 12), "0x4000 begins the fifth tensor"
     assert (control.stopped, control.elements, control.unjudged) == (0, 1 << 15, 0)
 
@@ -109,11 +111,11 @@ def test_what_follows_a_loss_in_its_block_is_left_out_and_counted(deadly: Path) 
 @both
 @pytest.mark.size("all", thorough=1)
 def test_a_block_that_takes_too_long_is_a_timeout(deadly: Path, isolation: str) -> None:
-    crew = Processes(Orders(f"{deadly}:Deadly", ("slow=60",), compiled=False, isolation=isolation, timeout=0.2), 1)
+    processes = Processes(Orders(f"{deadly}:Deadly", ("slow=60",), compiled=False, isolation=isolation, timeout=0.2), 1)
     try:
-        ((_, totals),) = crew.judge(jobs()[:1])
+        ((_, totals),) = processes.judge(jobs()[:1])
     finally:
-        crew.close()
+        processes.close()
     (trouble,) = totals.troubles
     assert (trouble.outcome, trouble.text.startswith("no answer")) == ("timeout", True)
 
@@ -159,9 +161,9 @@ def test_a_cluster_that_loses_a_worker_judges_every_block_once(tmp_path: Path) -
         [sys.executable, "spread.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.strip().splitlines()[-1])
-    assert said["size"] == 3
-    assert said["came"] == said["distinct"] > 40
+    counts = json.loads(done.stdout.strip().splitlines()[-1])
+    assert counts["size"] == 3
+    assert counts["came"] == counts["distinct"] > 40
     record = load_sweep(tmp_path / "swept")
     assert record["verdict"] == "CONFORMANT"
     assert all(row["elements"] == row["elements_planned"] for row in record["sweeps"])

@@ -74,7 +74,7 @@ def target_of(operator: str, *types: DataType) -> Target:
         target
         for target in of_several()
         if target.operator == f"ELEMENT_WISE_{operator}"
-        and [*(one for _, one in target.inputs), target.output_type][-len(types) :] == list(types)
+        and [*(data_type for _, data_type in target.inputs), target.output_type][-len(types) :] == list(types)
     )
 
 
@@ -82,11 +82,11 @@ def target_of(operator: str, *types: DataType) -> Target:
 
 
 def test_every_signature_is_swept() -> None:
-    found = {(target.operator, target.signature) for target in of_several()}
+    pairs = {(target.operator, target.signature) for target in of_several()}
     assert {target.operator for target in everything().targets} == set(TABLES.operators)
-    for operator, signature in found:
+    for operator, signature in pairs:
         table = TABLES.operator(operator)
-        assert len([one for one, _ in found if one == operator]) >= len(table.data_types)
+        assert len([name for name, _ in pairs if name == operator]) >= len(table.data_types)
         assert signature is not None
     keys = [target.key for target in everything().targets]
     assert len(set(keys)) == len(keys)
@@ -116,8 +116,8 @@ def test_what_a_table_leaves_open_is_not_swept_and_named(tmp_path: Path) -> None
     written = path.read_text(encoding="utf-8")
     path.write_text(written.replace("latitude: [zero-sign, subnormals]", "latitude: [any-value]"), encoding="utf-8")
     left = load_tables(tmp_path)
-    found = plan(left, LEVEL, operators=[left.operator("OWN_ADD"), left.operator("ADD")], data_types=[INT8])
-    assert ([target.key for target in found.targets], found.open) == (["ADD-INT8"], ("OWN_ADD-INT8",))
+    sweep_plan = plan(left, LEVEL, operators=[left.operator("OWN_ADD"), left.operator("ADD")], data_types=[INT8])
+    assert ([target.key for target in sweep_plan.targets], sweep_plan.open) == (["ADD-INT8"], ("OWN_ADD-INT8",))
     settings = Settings.read(
         backend="cpu",
         results=str(tmp_path / "out"),
@@ -144,12 +144,12 @@ def test_all_pairs_of_8_bits_are_there_once() -> None:
 def test_a_number_names_a_combination(data: st.DataObject) -> None:
     target = data.draw(st.sampled_from(of_several()))
     number = data.draw(st.integers(0, (1 << target.input_bits) - 1))
-    one = combination(target, number)
-    assert [(name, DataType[array.dtype.name.upper()]) for name, array in one.items()] == list(target.inputs)
-    assert numbers_of(target, one) == [number]
+    operands = combination(target, number)
+    assert [(name, DataType[array.dtype.name.upper()]) for name, array in operands.items()] == list(target.inputs)
+    assert numbers_of(target, operands) == [number]
     if target.kind == "patterns":
-        found = combinations(target, number, 1)
-        assert all(found[name].tobytes() == array.tobytes() for name, array in one.items())
+        operand_block = combinations(target, number, 1)
+        assert all(operand_block[name].tobytes() == array.tobytes() for name, array in operands.items())
 
 
 def test_a_sample_begins_with_edge_values_and_follows_from_its_seed() -> None:
@@ -173,7 +173,7 @@ def test_a_sample_begins_with_edge_values_and_follows_from_its_seed() -> None:
 @pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong() -> None:
     """All 8-bit combinations, and stretches of wider ones around zero, the limits, infinities and NaN."""
-    station = Station(bench_of(Right), lanes=2, tensor_elements=1 << 13)
+    block_judge = Station(bench_of(Right), lanes=2, tensor_elements=1 << 13)
     kinds = set()
     for number, target in enumerate(of_several()):
         places = [0]
@@ -182,32 +182,32 @@ def test_a_right_implementation_has_nothing_wrong() -> None:
             places = [0, half - 2048, half, 0x7C00_7C00] if target.input_bits == 32 else [0]
         for place in places:
             count = min(target.size, 1 << 16 if target.input_bits <= 16 else 4096)
-            totals = station.judge(target, Block(number, place, count))
+            totals = block_judge.judge(target, Block(number, place, count))
             assert totals.clean, (target.key, totals.suspects, totals.troubles)
             assert not unaccounted(totals, target, Block(number, place, totals.elements))
         kinds.add((target.kind, len(target.inputs), target.output_type is target.data_type))
     assert {("patterns", 2, True), ("patterns", 2, False), ("patterns", 1, False), ("sample", 3, True)} <= kinds
-    station.close()
+    block_judge.close()
 
 
 class OnePairOfInt16(Right):
     """One of 2^32 pairs: 4660 and -7 give 0."""
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
-        found = np.array(super().compute_exact(operator, inputs))
+        outputs = np.array(super().compute_exact(operator, inputs))
         if operator.name == "ELEMENT_WISE_MAX" and inputs[0].dtype == np.int16:
-            found[(inputs[0] == 4660) & (inputs[1] == -7)] = 0
-        return found
+            outputs[(inputs[0] == 4660) & (inputs[1] == -7)] = 0
+        return outputs
 
 
 class OneNanOfFloat32(Right):
     """One NaN of all patterns is none."""
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
-        found = np.array(super().compute_exact(operator, inputs))
+        outputs = np.array(super().compute_exact(operator, inputs))
         if operator.name == "ELEMENT_WISE_IS_NAN" and inputs[0].dtype == np.float32:
-            found[np.ascontiguousarray(inputs[0]).view(np.uint32) == 0xFF8A_BCDE] = 0
-        return found
+            outputs[np.ascontiguousarray(inputs[0]).view(np.uint32) == 0xFF8A_BCDE] = 0
+        return outputs
 
 
 @pytest.mark.parametrize(
@@ -236,16 +236,16 @@ def test_one_wrong_combination_of_4_billion_is_found_told_and_replayed(
 ) -> None:
     target = target_of(operator, *types)
     bench = bench_of(made)
-    station = Station(bench, tensor_elements=1 << 17)
+    block_judge = Station(bench, tensor_elements=1 << 17)
     start = number >> 20 << 20
-    totals = station.judge(target, Block(0, start, 1 << 20))
+    totals = block_judge.judge(target, Block(0, start, 1 << 20))
     assert (totals.wrong, totals.elements) == (1, 1 << 20)
     assert [suspect.bits for suspect in totals.suspects] == [number]
-    assert station.judge(target, Block(0, start ^ 1 << 21, 1 << 20)).clean, "the neighbourhood is right"
+    assert block_judge.judge(target, Block(0, start ^ 1 << 21, 1 << 20)).clean, "the neighbourhood is right"
     (failure,) = explain(bench, target, totals, Settings.read(backend="cpu"))
     assert failure.clause == clause
-    told = failure.case["values"]
-    assert told.keys() == values.keys()
+    case_values = failure.case["values"]
+    assert case_values.keys() == values.keys()
     case = Case.from_json(failure.case)
     assert numbers_of(target, {name: stream.array(1) for name, stream in case.values.items()}) == [number]
     assert replay(bench, case, "").failed
@@ -275,10 +275,10 @@ class ByPlace(Right):
     """The element at place 65536 of a tensor is wrong, whatever its operands."""
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
-        found = np.array(super().compute_exact(operator, inputs))
-        if found.size > 65_536:
-            found.reshape(-1)[65_536] ^= 1
-        return found
+        outputs = np.array(super().compute_exact(operator, inputs))
+        if outputs.size > 65_536:
+            outputs.reshape(-1)[65_536] ^= 1
+        return outputs
 
 
 def test_what_a_place_makes_wrong_is_not_blamed_on_the_operands() -> None:
@@ -295,11 +295,11 @@ def test_what_a_place_makes_wrong_is_not_blamed_on_the_operands() -> None:
 
 def swept(made: Any, folder: Path, *, resume: bool = False, **selection: Any) -> dict[str, Any]:
     chosen = Settings.read(backend="cpu", results=str(folder), **selection)
-    crew = Alone(Worker(Orders("cpu", compiled=False), bench_of(made)))
-    sweep = Sweep.planned(chosen, crew.describe())
+    single_worker = Alone(Worker(Orders("cpu", compiled=False), bench_of(made)))
+    sweep = Sweep.planned(chosen, single_worker.describe())
     with held(sweep, resume=resume) as journal:
-        conduct(sweep, crew, lambda block, totals: None, journal)
-        publish(sweep, crew.size)
+        conduct(sweep, single_worker, lambda block, totals: None, journal)
+        publish(sweep, single_worker.size)
     return load_sweep(folder)
 
 
@@ -389,9 +389,9 @@ def test_a_failure_is_written_with_its_operands_and_replayed(tmp_path: Path) -> 
 
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     chosen = {"operators": ["BIT_AND"], "data_types": ["UINT8", "INT8"]}
-    found = stopped(tmp_path, lambda: bench_of(Saturating), **chosen)
-    assert len(found.judged) == 2
-    found.ends_as(swept(Saturating, tmp_path / "whole", **chosen))
+    outcome = stopped(tmp_path, lambda: bench_of(Saturating), **chosen)
+    assert len(outcome.judged) == 2
+    outcome.ends_as(swept(Saturating, tmp_path / "whole", **chosen))
 
 
 def test_a_worker_s_answer_about_pairs_that_cannot_be_is_refused() -> None:
@@ -440,16 +440,19 @@ def test_the_judge_agrees_with_the_oracle_on_right_other_and_wrong_outputs() -> 
 
 def test_the_first_block_of_every_operator_and_type_holds_on_the_cpu() -> None:
     bench = Settings.read(backend="cpu", isolation="none").open()
-    station = Station(bench, tensor_elements=1 << 8, compiled=False)
+    block_judge = Station(bench, tensor_elements=1 << 8, compiled=False)
     targets = plan(TABLES, bench.level, operators=TABLES.operators.values(), data_types=DataType).targets
-    kinds = {(one.operator, str(one.signature), one.data_type, one.kind): one for one in targets}
+    kinds = {
+        (candidate.operator, str(candidate.signature), candidate.data_type, candidate.kind): candidate
+        for candidate in targets
+    }
     assert {operator for operator, *_ in kinds} == {table.operator for table in TABLES.operators.values()}
     for target in kinds.values():
         count = 1 if target.kind == "bounds" else min(1 << 8, target.block_size(), target.size)
-        totals = station.judge(target, Block(0, 0, count))
+        totals = block_judge.judge(target, Block(0, 0, count))
         assert totals.clean, (target.key, totals.troubles)
         assert totals.elements
-    station.close()
+    block_judge.close()
 
 
 def outputs_near(expected: Array) -> list[Array]:
@@ -464,7 +467,9 @@ def outputs_near(expected: Array) -> list[Array]:
 def test_the_judge_finds_wrong_what_the_oracle_refuses_on_every_operator_and_type(strict: bool) -> None:
     count = 1 << 9
     judged = 0
-    for target in {(one.operator, one.inputs, one.output_type): one for one in of_several()}.values():
+    for target in {
+        (candidate.operator, candidate.inputs, candidate.output_type): candidate for candidate in of_several()
+    }.values():
         operator = described(TABLES, target, LEVEL, count)
         generator = np.random.Generator(np.random.PCG64(3))
         inputs = {}
@@ -474,13 +479,13 @@ def test_the_judge_finds_wrong_what_the_oracle_refuses_on_every_operator_and_typ
                 inputs[name][::2] = generator.uniform(-100, 100, count // 2).astype(data_type.numpy)
         oracle, single = oracle_of(TABLES, operator, strict=strict), singles_of(operator, target)
         judge = SeveralJudge(oracle, single)
-        whole = inputs | {name: np.repeat(one, count) for name, one in single.items()}
+        whole = inputs | {name: np.repeat(array, count) for name, array in single.items()}
         with np.errstate(all="ignore"):
             for output in outputs_near(np.ascontiguousarray(oracle.expected(whole))):
                 refused = np.flatnonzero(~oracle.admits(whole, output))
-                found = judge.judge(inputs, output, poison=0x3A)
-                assert found.wrong.tolist() == refused.tolist(), target.key
-                assert found.exact + found.equal + found.other + found.wrong.size == count
+                judgement = judge.judge(inputs, output, poison=0x3A)
+                assert judgement.wrong.tolist() == refused.tolist(), target.key
+                assert judgement.exact + judgement.equal + judgement.other + judgement.wrong.size == count
                 judged += 1
     assert judged > 1000
 
@@ -493,11 +498,11 @@ def test_a_result_rounded_once_is_wrong_where_strict_asks_for_every_rounding(str
     oracle = oracle_of(TABLES, operator, strict=strict)
     drawn = np.random.Generator(np.random.PCG64(3)).uniform(-100, 100, (2, 1 << 10)).astype(np.float32)
     inputs = dict(zip(operator.inputs, drawn, strict=True))
-    once = oracle.expected(inputs)
-    judged = SeveralJudge(oracle, {}).judge(inputs, once, poison=0x3A5B)
-    assert judged.wrong.tolist() == oracle.judge(inputs, once).tolist()
+    expected = oracle.expected(inputs)
+    judged = SeveralJudge(oracle, {}).judge(inputs, expected, poison=0x3A5B)
+    assert judged.wrong.tolist() == oracle.judge(inputs, expected).tolist()
     assert bool(judged.wrong.size) is strict
-    assert (judged.exact, judged.equal, judged.other) == (once.size - judged.wrong.size, 0, 0)
+    assert (judged.exact, judged.equal, judged.other) == (expected.size - judged.wrong.size, 0, 0)
     each = np.square(drawn[0] - drawn[1])
     judged = SeveralJudge(oracle, {}).judge(inputs, each, poison=0x3A5B)
     assert not judged.wrong.size, "the control: every step rounded"

@@ -36,13 +36,13 @@ def test_a_clause_is_found_by_its_check_whatever_its_id(name: str, tmp_path: Pat
     ceil = tables.operator("CEILING")
     values = Checked.of(checks("values").mark)
     assert values.clauses(ceil, tables) == (f"ceiling.{name}",)
-    assert [str(signature) for one, signature in values.subjects(tables) if one is ceil] == [
+    assert [str(signature) for operator_table, signature in values.subjects(tables) if operator_table is ceil] == [
         "FLOAT32",
         "FLOAT16",
     ]
     scaled = Checked.of(checks("scale-bias").mark)
     assert scaled.clauses(ceil, tables) == ()
-    assert [one for one, _ in scaled.subjects(tables) if one is ceil] == []
+    assert [operator_table for operator_table, _ in scaled.subjects(tables) if operator_table is ceil] == []
 
 
 def test_a_check_that_decides_on_the_types_alone_is_not_what_the_test_is_about() -> None:
@@ -54,7 +54,7 @@ def test_a_check_that_decides_on_the_types_alone_is_not_what_the_test_is_about()
         for marked in (checks("values", "tensor.strides.padded"), checks("tensor.strides.padded", on="values"))
     )
     assert list(both.subjects(tables)) == list(layouts.subjects(tables))
-    assert [one.clauses(clip, tables) for one in (both, layouts)] == [
+    assert [checked.clauses(clip, tables) for checked in (both, layouts)] == [
         ("clip.formula", "tensor.strides.padded"),
         ("tensor.strides.padded",),
     ]

@@ -42,8 +42,8 @@ def with_clause(text: str) -> str:
 def clauses(text: str) -> tuple[Clause, ...]:
     loaded = fit(read_yaml(text, "table.yaml"))
     assert not list(own_faults(loaded))
-    found: tuple[Clause, ...] = loaded.table.clauses
-    return found
+    table_clauses: tuple[Clause, ...] = loaded.table.clauses
+    return table_clauses
 
 
 def test_a_template_filled_in_is_the_clause_written_out() -> None:
@@ -52,9 +52,13 @@ def test_a_template_filled_in_is_the_clause_written_out() -> None:
 
 def test_a_template_without_id_or_text_takes_the_clause_s_own() -> None:
     own = '  - {template: support.level, id: sample.two, text: Two., level: "2.0", sources: [page]}\n'
-    found = {clause.id: clause for clause in clauses(with_clause(WRITTEN_OUT + own))}
-    assert found["sample.two"].check == "support.level"
-    assert (found["sample.two"].text, found["sample.two"].level, found["sample.two"].obligation) == (
+    clauses_by_id = {clause.id: clause for clause in clauses(with_clause(WRITTEN_OUT + own))}
+    assert clauses_by_id["sample.two"].check == "support.level"
+    assert (
+        clauses_by_id["sample.two"].text,
+        clauses_by_id["sample.two"].level,
+        clauses_by_id["sample.two"].obligation,
+    ) == (
         "Two.",
         "2.0",
         "required",

@@ -41,10 +41,10 @@ def test_a_broken_table_of_factors_is_refused_at_its_place(name: str, tmp_path: 
     path.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(TableError) as caught:
         load_tables(path)
-    told = [fault for fault in caught.value.faults if TWICE not in str(fault)]
-    assert told
-    assert any(words in str(fault) for fault in told)
-    assert all(fault.line > 1 and fault.file == str(path) and fault.mend for fault in told)
+    faults = [fault for fault in caught.value.faults if TWICE not in str(fault)]
+    assert faults
+    assert any(words in str(fault) for fault in faults)
+    assert all(fault.line > 1 and fault.file == str(path) and fault.mend for fault in faults)
 
 
 def test_there_is_one_table_of_factors(tmp_path: Path) -> None:

@@ -33,14 +33,14 @@ FIRST_THREE = ("operators/clip.yaml", "operators/round.yaml", "operators/thresho
 def changed(file: str, old: str, new: str) -> Tables:
     """The shared tables and those of the first three operators, with one of them changed."""
     files = []
-    for one in builtin_files():
-        if one.digest_name.startswith("operators/") and one.digest_name not in FIRST_THREE:
+    for builtin_file in builtin_files():
+        if builtin_file.digest_name.startswith("operators/") and builtin_file.digest_name not in FIRST_THREE:
             continue
-        text = one.data.decode()
-        if one.digest_name == file:
+        text = builtin_file.data.decode()
+        if builtin_file.digest_name == file:
             assert re.search(old, text), f"{file} does not hold {old}"
             text = re.sub(old, new, text)
-        files.append(TableFile(one.name, one.digest_name, text.encode()))
+        files.append(TableFile(builtin_file.name, builtin_file.digest_name, text.encode()))
     return tables_of_files(files)
 
 
@@ -48,19 +48,19 @@ def without(operator: str, latitude: str) -> Tables:
     """The built-in tables, in which no clause of the operator lists the latitude."""
     word = rf'"?{latitude}"?'
     file = f"operators/{operator.lower()}.yaml"
-    one = rf"(latitude: \[)((?:[^\]]*, )?){word}(?:, ([^\]]*))?\]"
+    pattern = rf"(latitude: \[)((?:[^\]]*, )?){word}(?:, ([^\]]*))?\]"
 
-    def left(found: re.Match[str]) -> str:
-        names = [name for name in (found[2].removesuffix(", "), found[3] or "") if name]
-        return f"{found[1]}{', '.join(names)}]"
+    def left(match: re.Match[str]) -> str:
+        names = [name for name in (match[2].removesuffix(", "), match[3] or "") if name]
+        return f"{match[1]}{', '.join(names)}]"
 
     files = []
-    for given in builtin_files():
-        text = given.data.decode()
-        if given.digest_name == file:
-            text, count = re.subn(one, left, text)
+    for builtin_file in builtin_files():
+        text = builtin_file.data.decode()
+        if builtin_file.digest_name == file:
+            text, count = re.subn(pattern, left, text)
             assert count, f"{file} does not list {latitude}"
-        files.append(TableFile(given.name, given.digest_name, text.encode()))
+        files.append(TableFile(builtin_file.name, builtin_file.digest_name, text.encode()))
     return tables_of_files(files)
 
 
@@ -68,20 +68,20 @@ def accepts(tables: Tables, operator: OperatorDesc, x: Any, output: Any, *, stri
     """Whether both oracles accept an output; they have to agree."""
     law = tables.law(tables.operator(operator.name))
     data_type = operator.input.data_type
-    given, found = (
+    inputs, outputs = (
         np.asarray([value]).astype(data_type.numpy) if not isinstance(value, np.ndarray) else value
         for value in (x, output)
     )
-    bits = [int(array.view(data_type.bits_dtype)[0]) for array in (given, found)]
+    bits = [int(array.view(data_type.bits_dtype)[0]) for array in (inputs, outputs)]
     exact = ExactOracle(law, operator, strict).acceptable(bits[0])
     vectorised = VectorOracle(law, operator, strict=strict)
-    acceptance = vectorised.acceptance(given)
+    acceptance = vectorised.acceptance(inputs)
     assert acceptance.element(0) == exact
     accepted = exact.admits(bits[1], data_type)
-    assert bool(acceptance.admits(found)[0]) == accepted
-    assert (vectorised.judge(given, found).size == 0) == accepted
+    assert bool(acceptance.admits(outputs)[0]) == accepted
+    assert (vectorised.judge(inputs, outputs).size == 0) == accepted
     for compiled in (False, True):
-        assert (BlockJudge(vectorised, compiled=compiled).judge(given, found).wrong.size == 0) == accepted
+        assert (BlockJudge(vectorised, compiled=compiled).judge(inputs, outputs).wrong.size == 0) == accepted
     return accepted
 
 
@@ -225,10 +225,10 @@ def test_both_oracles_read_the_formula_of_scale_bias_alike(data_type: DataType, 
         )
         for strict in (False, True):
             exact, vectorised = ExactOracle(law, operator, strict), VectorOracle(law, operator, strict=strict)
-            found = vectorised.acceptance(x)
-            for pattern, element in zip(bits.tolist(), found.elements(), strict=True):
+            acceptance = vectorised.acceptance(x)
+            for pattern, element in zip(bits.tolist(), acceptance.elements(), strict=True):
                 assert element == exact.acceptable(pattern)
-            assert found.admits(vectorised.expected(x)).all()
+            assert acceptance.admits(vectorised.expected(x)).all()
 
 
 def test_what_cannot_be_computed_of_scale_and_bias_is_refused() -> None:

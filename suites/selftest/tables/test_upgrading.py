@@ -89,8 +89,8 @@ CHANGED = """\
 
 def test_only_what_changed_is_rewritten() -> None:
     lines = difflib.unified_diff(OLD.splitlines(), upgraded(OLD, "mine").splitlines(), lineterm="", n=0)
-    found = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-    assert "\n".join(found) + "\n" == CHANGED
+    changed_lines = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    assert "\n".join(changed_lines) + "\n" == CHANGED
 
 
 def test_the_command_rewrites_a_file_that_lint_refused(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
@@ -121,7 +121,10 @@ def test_an_output_of_another_type_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text.replace("formula: max(x, Min)", "formula: cast(U, x < Min)"), encoding="utf-8")
     assert lint(path) == ()
-    assert [str(one) for one in signatures(load_tables(path).operator("MINE"))] == ["FLOAT32 to UINT8", "INT8 to UINT8"]
+    assert [str(signature) for signature in signatures(load_tables(path).operator("MINE"))] == [
+        "FLOAT32 to UINT8",
+        "INT8 to UINT8",
+    ]
 
 
 def test_a_clause_that_no_check_is_known_for_is_left_to_its_author(tmp_path: Path) -> None:

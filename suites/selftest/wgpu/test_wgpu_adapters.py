@@ -25,7 +25,9 @@ from dmlcts.suites.selftest.backends.worked_examples import EXAMPLES
 
 def _adapters(*described: tuple[str, str, str]) -> list[Adapter]:
     keys = "device", "backend_type", "adapter_type"
-    return [Adapter(None, index, dict(zip(keys, one, strict=True))) for index, one in enumerate(described)]
+    return [
+        Adapter(None, index, dict(zip(keys, description, strict=True))) for index, description in enumerate(described)
+    ]
 
 
 MANY = _adapters(
@@ -147,7 +149,7 @@ def _first_three() -> Iterator[OperatorDesc]:
 
 def _shaders(operators: Iterable[OperatorDesc] | None = None) -> set[Shader]:
     """The shaders of the operators, on every path and layout; of the first three where none are given."""
-    found = set()
+    shaders = set()
     for native, builtin, axes in itertools.product((True, False), (True, False), LAYOUTS):
         known = elements(native_float16=native, native_int64=native)
         for operator in operators or _first_three():
@@ -155,8 +157,8 @@ def _shaders(operators: Iterable[OperatorDesc] | None = None) -> set[Shader]:
             inputs = [name for name in operator.tensors if name != output]
             program = program_of(operator, inputs, output, known)
             laid = tuple(Axis(size, (source,) * len(inputs), target) for size, source, target in axes)
-            found.add(Shader.of(program, laid, builtin))
-    return found
+            shaders.add(Shader.of(program, laid, builtin))
+    return shaders
 
 
 FAMILY = [example.description() for example in EXAMPLES]
@@ -210,6 +212,8 @@ def test_a_formula_takes_no_more_of_a_library_than_it_calls() -> None:
 
 def test_every_data_type_has_an_element_on_every_path() -> None:
     for native in (True, False):
-        found = elements(native_float16=native, native_int64=native)
-        assert set(found) == set(DataType)
-        assert {element.data_type.itemsize * element.lanes for element in found.values() if element.lanes > 1} == {4}
+        known_elements = elements(native_float16=native, native_int64=native)
+        assert set(known_elements) == set(DataType)
+        assert {
+            element.data_type.itemsize * element.lanes for element in known_elements.values() if element.lanes > 1
+        } == {4}

@@ -146,10 +146,10 @@ def test_bindings_smaller_than_the_memory(
     layouts = {"plain": [13 * 7, 7, 1], "permuted": [1, 3 * 7, 3], "padded": [2 * 13 * 9, 18, 2]}
     for source, target in itertools.product(layouts.values(), layouts.values()):
         for in_place in {False, source == target}:
-            given = {"sizes": [3, 13, 7], "source_strides": source, "target_strides": target, "in_place": in_place}
+            arguments = {"sizes": [3, 13, 7], "source_strides": source, "target_strides": target, "in_place": in_place}
             with monkeypatch.context() as patched:
                 patched.setattr(device, "binding_limits", Limits(2 * alignment, alignment))
-                ran = run(device, CLIP, data_type, np.arange(127), **given, Min=5, Max=99)
+                ran = run(device, CLIP, data_type, np.arange(127), **arguments, Min=5, Max=99)
             assert np.array_equal(ran.y, np.clip(ran.x, 5, 99))
             assert ran.elsewhere == ran.expected_elsewhere
 
@@ -219,8 +219,8 @@ def test_scale_and_bias_of_integers_wrap(device_of_path: WgpuDevice, data_type: 
     drawn = np.random.default_rng(5).integers(limits.min, limits.max, 500, data_type.numpy, endpoint=True)
     x = np.concatenate([np.array(edges, data_type.numpy), drawn])
     for scale, bias in [(1, 0), (3, 5), (100, 7), (127, 127), *([(-1, -1), (-7, 99)] if data_type.is_signed else [])]:
-        given = {"Min": float(limits.min), "Max": float(limits.max), "ScaleBias": ScaleBias(scale, bias)}
-        ran = run(device_of_path, CLIP, data_type, x, **given)
+        attributes = {"Min": float(limits.min), "Max": float(limits.max), "ScaleBias": ScaleBias(scale, bias)}
+        ran = run(device_of_path, CLIP, data_type, x, **attributes)
         assert np.array_equal(ran.y, of_python(ran.x, scale, bias)), (scale, bias)
 
 
@@ -228,8 +228,8 @@ def test_scale_and_bias_of_integers_wrap(device_of_path: WgpuDevice, data_type: 
 def test_large_factors_of_64_bit_integers(device_of_path: WgpuDevice, data_type: DataType) -> None:
     x = np.random.default_rng(6).integers(0, np.iinfo(data_type.numpy).max, 1000, data_type.numpy, endpoint=True)
     for scale, bias in [(2.0**40 + 2.0**20, 2.0**33), (65535.0 * 65536, 2.0**62), (2.0**32 - 256, 2.0**32 - 256)]:
-        given = {"Min": float(np.iinfo(data_type.numpy).min), "Max": 2.0**65, "ScaleBias": ScaleBias(scale, bias)}
-        ran = run(device_of_path, CLIP, data_type, x, **given)
+        attributes = {"Min": float(np.iinfo(data_type.numpy).min), "Max": 2.0**65, "ScaleBias": ScaleBias(scale, bias)}
+        ran = run(device_of_path, CLIP, data_type, x, **attributes)
         assert np.array_equal(ran.y, of_python(ran.x, int(np.float32(scale)), int(np.float32(bias))))
 
 
@@ -247,10 +247,10 @@ def test_64_bit_integers_are_compared_exactly(device_of_path: WgpuDevice, data_t
 def test_fractional_factors_truncate_and_saturate(device_of_path: WgpuDevice, data_type: DataType) -> None:
     limits = np.iinfo(data_type.numpy)
     x = np.array([0, 1, 2, 3, 5, 100, limits.max], data_type.numpy)
-    given = {"Min": float(limits.min), "Max": float(limits.max)}
+    attributes = {"Min": float(limits.min), "Max": float(limits.max)}
 
     def scaled(scale: float, bias: float) -> list[int]:
-        return run(device_of_path, CLIP, data_type, x, **given, ScaleBias=ScaleBias(scale, bias)).y.tolist()
+        return run(device_of_path, CLIP, data_type, x, **attributes, ScaleBias=ScaleBias(scale, bias)).y.tolist()
 
     assert scaled(0.5, 0.25)[:6] == [0, 0, 1, 1, 2, 50]
     assert scaled(2.5, 1)[-1] == limits.max
@@ -318,7 +318,7 @@ def test_a_memory_that_no_buffer_can_hold_is_refused(device: WgpuDevice, monkeyp
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    "options, message",
     [
         ({"power": "medium"}, "power=high"),
         ({"float16": "fast"}, "float16=native"),
@@ -329,8 +329,8 @@ def test_a_memory_that_no_buffer_can_hold_is_refused(device: WgpuDevice, monkeyp
         ({"adapter": "999"}, "999"),
     ],
 )
-def test_options_that_make_no_sense(device: WgpuDevice, options: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_options_that_make_no_sense(device: WgpuDevice, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         WgpuBackend().open(**options)
 
 

@@ -92,11 +92,11 @@ def dispatched(
         share: which tensor's region another one is bound to.
     """
     memory, regions = placed(operator.tensors)
-    for name, given in values.items():
+    for name, array in values.items():
         item = operator.tensors[name].data_type.numpy
         places = memory[regions[name].offset : regions[name].end]
         held = places[: places.size // item.itemsize * item.itemsize].view(item)
-        held[:] = np.resize(given, held.size)
+        held[:] = np.resize(array, held.size)
     regions |= {name: regions[other] for name, other in (share or {}).items()}
     before = memory.copy()
     kernel = device.create(operator)
@@ -106,10 +106,10 @@ def dispatched(
         kernel.close()
     output = output_of(operator)
     tensor, region = operator.tensors[output], regions[output]
-    found = view(memory, region, tensor).copy()
+    outputs = view(memory, region, tensor).copy()
     view(memory, region, tensor)[...] = view(before, region, tensor)
     np.testing.assert_array_equal(memory, before, err_msg="a stray write")
-    return found
+    return outputs
 
 
 def binary(name: str, a: Values, b: Values, result: DataType | None = None) -> OperatorDesc:
@@ -138,10 +138,10 @@ def edges(data_type: DataType) -> Values:
     limits = np.iinfo(data_type.numpy)
     near = {0, limits.max, limits.min, limits.max // 3}
     near |= {1 << power for power in (1, 7, 8, 15, 16, 24, 31, 32, 33, 53, 62, 63)}
-    found = {value + step for value in near for step in (-1, 0, 1)}
-    found |= {-value for value in found} | {7, 10, 100, 12345, 0x0123456789ABCDEF, 0x7FFFFFFF80000000}
+    numbers = {value + step for value in near for step in (-1, 0, 1)}
+    numbers |= {-value for value in numbers} | {7, 10, 100, 12345, 0x0123456789ABCDEF, 0x7FFFFFFF80000000}
     drawn = np.random.default_rng(0).integers(limits.min, limits.max, 12, data_type.numpy, endpoint=True)
-    return np.array([*sorted(value for value in found if limits.min <= value <= limits.max), *drawn], data_type.numpy)
+    return np.array([*sorted(value for value in numbers if limits.min <= value <= limits.max), *drawn], data_type.numpy)
 
 
 def pairs(values: Values) -> tuple[Values, Values]:
@@ -247,11 +247,11 @@ def test_comparisons(name: str, result: DataType, data_type: DataType, device: B
 @pytest.mark.parametrize("data_type", SIGNED, ids=lambda kind: kind.name)
 def test_signs_of_integers(data_type: DataType, device: Bare) -> None:
     x = edges(data_type)
-    given = {"InputTensor": x}
-    np.testing.assert_array_equal(dispatched(device, unary("SIGN", x), given), np.sign(x))
-    for name, turned in (("NEGATE", [-int(one) for one in x]), ("ABS", [abs(int(one)) for one in x])):
+    inputs = {"InputTensor": x}
+    np.testing.assert_array_equal(dispatched(device, unary("SIGN", x), inputs), np.sign(x))
+    for name, turned in (("NEGATE", [-int(number) for number in x]), ("ABS", [abs(int(number)) for number in x])):
         attributes = {"ScaleBias": None} if name == "ABS" else {}
-        y = dispatched(device, unary(name, x, **attributes), given)
+        y = dispatched(device, unary(name, x, **attributes), inputs)
         np.testing.assert_array_equal(y, wrapped(turned, data_type))
 
 
@@ -264,13 +264,13 @@ _WIDTHS = [DataType.UINT8, DataType.UINT16, DataType.UINT32, DataType.UINT64]
 def test_bits_are_counted_turned_and_copied(data_type: DataType, device: Bare) -> None:
     bits = edges(DataType[f"UINT{8 * data_type.itemsize}"])
     x = bits.view(data_type.numpy)
-    given = {"InputTensor": x}
+    inputs = {"InputTensor": x}
     for result in (DataType.UINT8, DataType.UINT32):
-        counted = dispatched(device, unary("BIT_COUNT", x, result), given)
-        np.testing.assert_array_equal(counted, [int(one).bit_count() for one in bits])
-    turned = dispatched(device, unary("BIT_NOT", x), given)
+        counted = dispatched(device, unary("BIT_COUNT", x, result), inputs)
+        np.testing.assert_array_equal(counted, [int(pattern).bit_count() for pattern in bits])
+    turned = dispatched(device, unary("BIT_NOT", x), inputs)
     np.testing.assert_array_equal(turned.view(bits.dtype), ~bits)
-    copied = dispatched(device, unary("IDENTITY", x, ScaleBias=None), given)
+    copied = dispatched(device, unary("IDENTITY", x, ScaleBias=None), inputs)
     np.testing.assert_array_equal(copied.view(bits.dtype), bits)
 
 
@@ -279,11 +279,11 @@ def test_shifts_below_the_width(data_type: DataType, device: Bare) -> None:
     width = 8 * data_type.itemsize
     values, counts = edges(data_type), np.arange(width).astype(data_type.numpy)
     a, b = np.repeat(values, width), np.tile(counts, values.size)
-    given = {"ATensor": a, "BTensor": b}
+    inputs = {"ATensor": a, "BTensor": b}
     lefts = wrapped([int(x) << int(n) for x, n in zip(a, b, strict=True)], data_type)
-    np.testing.assert_array_equal(dispatched(device, binary("BIT_SHIFT_LEFT", a, b), given), lefts)
+    np.testing.assert_array_equal(dispatched(device, binary("BIT_SHIFT_LEFT", a, b), inputs), lefts)
     rights = wrapped([int(x) >> int(n) for x, n in zip(a, b, strict=True)], data_type)
-    np.testing.assert_array_equal(dispatched(device, binary("BIT_SHIFT_RIGHT", a, b), given), rights)
+    np.testing.assert_array_equal(dispatched(device, binary("BIT_SHIFT_RIGHT", a, b), inputs), rights)
 
 
 @pytest.mark.parametrize("data_type", _WIDTHS, ids=lambda kind: kind.name)
@@ -305,55 +305,64 @@ def patterns(data_type: DataType) -> Values:
     infinity = int(np.array(np.inf, kind).view(bits))
     sign = 1 << (8 * data_type.itemsize - 1)
     numbers = [0.5, 1, 1.5, 2.5, 3, 0.49997, 7, 255.5, 1023.5, 1024, 65504, 8388607.5, 16777215]
-    found = [0, 1, 2, infinity - 1, infinity, infinity + 1, sign - 1, *(infinity >> power for power in (1, 2, 5))]
+    bit_patterns = [
+        0,
+        1,
+        2,
+        infinity - 1,
+        infinity,
+        infinity + 1,
+        sign - 1,
+        *(infinity >> power for power in (1, 2, 5)),
+    ]
     with np.errstate(over="ignore"):
-        found += np.array(numbers).astype(kind).view(bits).tolist()
+        bit_patterns += np.array(numbers).astype(kind).view(bits).tolist()
     drawn = np.random.default_rng(1).integers(0, sign - 1, 20)
-    magnitudes = np.array([*found, *drawn], np.uint64)
+    magnitudes = np.array([*bit_patterns, *drawn], np.uint64)
     return np.concatenate([magnitudes, magnitudes | np.uint64(sign)]).astype(bits).view(kind)
 
 
-def same_bits(found: Values, expected: Values) -> None:
+def same_bits(actual: Values, expected: Values) -> None:
     """Compare bit for bit, all NaNs being alike."""
     bits = DataType[_name_of(expected)].bits_dtype
     numbers = ~np.isnan(expected)
-    np.testing.assert_array_equal(np.isnan(found), ~numbers)
-    np.testing.assert_array_equal(found[numbers].view(bits), expected[numbers].view(bits))
+    np.testing.assert_array_equal(np.isnan(actual), ~numbers)
+    np.testing.assert_array_equal(actual[numbers].view(bits), expected[numbers].view(bits))
 
 
 @pytest.mark.parametrize("data_type", FLOATS, ids=lambda kind: kind.name)
 def test_single_floats(data_type: DataType, device: Bare) -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16) if data_type.itemsize == 2 else patterns(data_type)
-    given, bits, plain = {"InputTensor": x}, data_type.bits_dtype, {"ScaleBias": None}
+    inputs, bits, plain = {"InputTensor": x}, data_type.bits_dtype, {"ScaleBias": None}
     sign = np.array(1 << (8 * data_type.itemsize - 1), bits)
-    absolute = dispatched(device, unary("ABS", x, **plain), given)
+    absolute = dispatched(device, unary("ABS", x, **plain), inputs)
     np.testing.assert_array_equal(absolute.view(bits), x.view(bits) & ~sign)
-    negated = dispatched(device, unary("NEGATE", x), given)
+    negated = dispatched(device, unary("NEGATE", x), inputs)
     np.testing.assert_array_equal(negated.view(bits), x.view(bits) ^ sign)
     with np.errstate(invalid="ignore"):
-        same_bits(dispatched(device, unary("CEIL", x, **plain), given), np.ceil(x))
-        same_bits(dispatched(device, unary("FLOOR", x, **plain), given), np.floor(x))
-    np.testing.assert_array_equal(dispatched(device, unary("SIGN", x), given), np.nan_to_num(np.sign(x)))
-    np.testing.assert_array_equal(dispatched(device, unary("IS_NAN", x, DataType.UINT8), given), np.isnan(x))
+        same_bits(dispatched(device, unary("CEIL", x, **plain), inputs), np.ceil(x))
+        same_bits(dispatched(device, unary("FLOOR", x, **plain), inputs), np.floor(x))
+    np.testing.assert_array_equal(dispatched(device, unary("SIGN", x), inputs), np.nan_to_num(np.sign(x)))
+    np.testing.assert_array_equal(dispatched(device, unary("IS_NAN", x, DataType.UINT8), inputs), np.isnan(x))
     modes = {"EITHER": np.isinf(x), "POSITIVE": x == np.inf, "NEGATIVE": x == -np.inf}
     for mode, expected in modes.items():
-        y = dispatched(device, unary("IS_INFINITY", x, DataType.UINT8, InfinityMode=mode), given)
+        y = dispatched(device, unary("IS_INFINITY", x, DataType.UINT8, InfinityMode=mode), inputs)
         np.testing.assert_array_equal(y, expected)
 
 
 @pytest.mark.parametrize("data_type", FLOATS, ids=lambda kind: kind.name)
 def test_pairs_of_floats_are_chosen_and_divided_exactly(data_type: DataType, device: Bare) -> None:
     a, b = pairs(patterns(data_type))
-    given = {"ATensor": a, "BTensor": b}
+    inputs = {"ATensor": a, "BTensor": b}
     for name, chosen in (("MAX", np.fmax), ("MIN", np.fmin)):
-        y = dispatched(device, binary(name, a, b), given)
+        y = dispatched(device, binary(name, a, b), inputs)
         np.testing.assert_array_equal(y, chosen(a, b))
         zeros = (a == 0) & (b == 0)
         either = np.signbit(a) & np.signbit(b) if name == "MAX" else np.signbit(a) | np.signbit(b)
         np.testing.assert_array_equal(np.signbit(y)[zeros], either[zeros])
     with np.errstate(all="ignore"):
         expected = np.fmod(a.astype(np.float64), b.astype(np.float64)).astype(data_type.numpy)
-    same_bits(dispatched(device, binary("MODULUS_TRUNCATE", a, b), given), expected)
+    same_bits(dispatched(device, binary("MODULUS_TRUNCATE", a, b), inputs), expected)
 
 
 @pytest.mark.parametrize("data_type", list(DataType), ids=lambda kind: kind.name)
@@ -423,10 +432,10 @@ def test_the_output_in_the_place_of_an_input(alias: str, both: bool, kind: DataT
         if both:
             other = "BTensor" if alias == "ATensor" else "ATensor"
             share[other], values[other] = alias, values[alias]
-        given = {name: one.astype(kind.numpy) for name, one in values.items()}
-        y = dispatched(device, operator, given, share)
+        inputs = {name: array.astype(kind.numpy) for name, array in values.items()}
+        y = dispatched(device, operator, inputs, share)
         a, b = (
-            given[name].reshape(sizes) if tensors[name].strides is None else given[name].reshape(9, 7).transpose()
+            inputs[name].reshape(sizes) if tensors[name].strides is None else inputs[name].reshape(9, 7).transpose()
             for name in ("ATensor", "BTensor")
         )
         np.testing.assert_array_equal(y, a - b)
@@ -440,15 +449,15 @@ def test_bindings_smaller_than_the_memory(device: Bare, monkeypatch: pytest.Monk
     long, plain = TensorDesc(DataType.INT64, sizes, [40, 5, 1]), TensorDesc(DataType.INT64, sizes)
     tensors = {"ConditionTensor": condition, "ATensor": long, "BTensor": plain, "OutputTensor": plain}
     operator = OperatorDesc("ELEMENT_WISE_IF", tensors, {})
-    given = {
+    inputs = {
         "ConditionTensor": np.arange(455).astype(np.uint8) % 3,
         "ATensor": np.arange(1000) << 32,
         "BTensor": -np.arange(455),
     }
-    expected = dispatched(device, operator, given)
+    expected = dispatched(device, operator, inputs)
     monkeypatch.setattr(device.device, "binding_limits", Limits(2 * alignment, alignment, 100))
-    np.testing.assert_array_equal(dispatched(device, operator, given), expected)
-    chosen = given["ConditionTensor"][:455].reshape(5, 7, 13).transpose()
+    np.testing.assert_array_equal(dispatched(device, operator, inputs), expected)
+    chosen = inputs["ConditionTensor"][:455].reshape(5, 7, 13).transpose()
     places = np.add.outer(np.add.outer(40 * np.arange(13), 5 * np.arange(7)), np.arange(5))
     np.testing.assert_array_equal(expected, np.where(chosen, places << 32, -np.arange(455).reshape(sizes)))
 
@@ -491,18 +500,18 @@ def rounded(exact: Fraction) -> float:
 def test_float64_is_scaled_with_one_rounding(scale: float, bias: float, device: Bare) -> None:
     """Subnormals, overflow, ties and cancellation to the last digit among them."""
     factors = ScaleBias(scale, bias)
-    given, added = float(factors.scale), float(factors.bias)
+    factor, added = float(factors.scale), float(factors.bias)
     drawn = np.random.default_rng(4)
     x = np.concatenate([patterns(DataType.FLOAT64), drawn.standard_normal(200)])
     x = np.concatenate([x, drawn.standard_normal(200) * 2.0 ** drawn.integers(-1074, 1023, 200)])
-    if given:
-        x = np.concatenate([x, -added / given * (1 + np.arange(-40, 40) * 2.0**-52)])
+    if factor:
+        x = np.concatenate([x, -added / factor * (1 + np.arange(-40, 40) * 2.0**-52)])
     y = dispatched(device, unary("IDENTITY", x, ScaleBias=factors), {"InputTensor": x})
     finite = np.isfinite(x)
-    expected = [rounded(Fraction(float(one)) * Fraction(given) + Fraction(added)) for one in x[finite]]
+    expected = [rounded(Fraction(float(number)) * Fraction(factor) + Fraction(added)) for number in x[finite]]
     np.testing.assert_array_equal(y[finite], expected)
     with np.errstate(invalid="ignore"):
-        np.testing.assert_array_equal(y[~finite], x[~finite] * given + added)
+        np.testing.assert_array_equal(y[~finite], x[~finite] * factor + added)
 
 
 @pytest.mark.parametrize(

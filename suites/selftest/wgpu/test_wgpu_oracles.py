@@ -24,7 +24,7 @@ def test_every_signature(operator: str, device: Bare) -> None:
     def check(name: str) -> None:
         for task in tasks(operator)[name]:
             strict = task.operator.attributes.get("ScaleBias") is None
-            assert (found := wrong(device.create, task, strict=strict)) is None, f"{task.operator}: {found}"
+            assert (difference := wrong(device.create, task, strict=strict)) is None, f"{task.operator}: {difference}"
 
     check_all(tasks(operator), check)
 
@@ -52,6 +52,6 @@ def test_a_planted_fault_is_seen(
 
     monkeypatch.setattr(Shader, "source", planted)
     monkeypatch.setattr(device.device, "_compiled", {})
-    found = [wrong(device.create, task, strict=True) for task in tasks(name.split("-")[0])[name]]
+    differences = [wrong(device.create, task, strict=True) for task in tasks(name.split("-")[0])[name]]
     assert all(changed)
-    assert any(found)
+    assert any(differences)

@@ -49,12 +49,14 @@ REAL: dict[str, tuple[Callable[[Values], Values], tuple[float, float], float, fl
 }
 
 
-def near(found: Values, exact: Values, absolute: float, relative: float) -> None:
+def near(actual: Values, exact: Values, absolute: float, relative: float) -> None:
     """Compare with a tolerance, to which a FLOAT16 result adds what such a function may be off by."""
-    half = found.dtype == np.float16
+    half = actual.dtype == np.float16
     allowed = absolute + relative * np.abs(exact) + (2.0**-7 * np.maximum(1, np.abs(exact)) if half else 0)
-    wrong = np.abs(found.astype(np.float64) - exact) > allowed
-    assert not wrong.any(), [(one, wanted) for one, wanted in zip(found[wrong], exact[wrong], strict=True)][:5]
+    wrong = np.abs(actual.astype(np.float64) - exact) > allowed
+    assert not wrong.any(), [
+        (actual_value, wanted) for actual_value, wanted in zip(actual[wrong], exact[wrong], strict=True)
+    ][:5]
 
 
 @looped("data_type", FLOATS, ids=lambda kind: kind.name)
@@ -83,13 +85,14 @@ def test_every_real_function_is_tried() -> None:
 
 def of(name: str, result: str, attributes: dict[str, Any] | None = None, **inputs: Values) -> tuple[OperatorDesc, Any]:
     """An operator on packed tensors of the inputs' types, and its inputs by their tensors' names."""
-    given = {f"{member}Tensor": values for member, values in inputs.items()}
+    named_inputs = {f"{member}Tensor": values for member, values in inputs.items()}
     tensors = {
-        member: TensorDesc(DataType[values.dtype.name.upper()], [values.size]) for member, values in given.items()
+        member: TensorDesc(DataType[values.dtype.name.upper()], [values.size])
+        for member, values in named_inputs.items()
     }
-    size = max(values.size for values in given.values())
+    size = max(values.size for values in named_inputs.values())
     tensors["OutputTensor"] = TensorDesc(DataType[result], [size])
-    return OperatorDesc(f"ELEMENT_WISE_{name}", tensors, attributes or {}), given
+    return OperatorDesc(f"ELEMENT_WISE_{name}", tensors, attributes or {}), named_inputs
 
 
 @looped("exponent", INTEGERS)
@@ -100,9 +103,9 @@ def test_integral_powers_are_exact(base: str, exponent: str, device: Bare) -> No
     y = drawn.integers(0, 12, 600).astype(DataType[exponent].numpy)
     limits = np.iinfo(kind.numpy)
     exact = [int(a) ** int(b) for a, b in zip(x, y, strict=True)]
-    fits = np.array([limits.min <= one <= limits.max for one in exact])
-    found = dispatched(device, *of("POW", base, {"ScaleBias": None}, Input=x, Exponent=y))
-    assert found[fits].tolist() == [one for one, there in zip(exact, fits, strict=True) if there]
+    fits = np.array([limits.min <= number <= limits.max for number in exact])
+    actual = dispatched(device, *of("POW", base, {"ScaleBias": None}, Input=x, Exponent=y))
+    assert actual[fits].tolist() == [number for number, there in zip(exact, fits, strict=True) if there]
 
 
 @looped("exponent", ["FLOAT32", "FLOAT16", *INTEGERS])
@@ -113,13 +116,13 @@ def test_powers_of_floats(base: str, exponent: str, device: Bare) -> None:
     y = drawn.integers(-3 if kind.is_signed else 0, 4, 600).astype(kind.numpy)
     if kind.is_floating:
         y[::2] += kind.numpy.type(0.5)
-    found = dispatched(device, *of("POW", base, {"ScaleBias": None}, Input=x, Exponent=y))
+    actual = dispatched(device, *of("POW", base, {"ScaleBias": None}, Input=x, Exponent=y))
     with np.errstate(all="ignore"):
         exact = np.power(x.astype(np.float64), y.astype(np.float64))
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    np.testing.assert_array_equal(np.isnan(actual), np.isnan(exact))
     numbers = np.isfinite(exact)
-    near(found[numbers], exact[numbers], 1e-6, 2e-5)
-    assert np.isinf(found[np.isinf(exact)]).all()
+    near(actual[numbers], exact[numbers], 1e-6, 2e-5)
+    assert np.isinf(actual[np.isinf(exact)]).all()
 
 
 def test_a_constant_exponent_and_a_scale(device: Bare) -> None:
@@ -127,16 +130,16 @@ def test_a_constant_exponent_and_a_scale(device: Bare) -> None:
     attributes = {"ScaleBias": ScaleBias(2, 1), "Exponent": np.float32(3)}
     near(dispatched(device, *of("CONSTANT_POW", "FLOAT32", attributes, Input=x)), (2.0 * x + 1) ** 3, 1e-6, 2e-5)
     whole = x.astype(np.int32)
-    found = dispatched(
+    actual = dispatched(
         device, *of("POW", "INT32", {"ScaleBias": ScaleBias(2, 1)}, Input=whole, Exponent=np.full(5, 2, np.int8))
     )
-    assert found.tolist() == [25, 9, 1, 25, 361]
+    assert actual.tolist() == [25, 9, 1, 25, 361]
 
 
 def test_the_angle_of_a_point(device: Bare) -> None:
     drawn = np.random.default_rng(11).uniform(-50, 50, (2, 500)).astype(np.float32)
-    found = dispatched(device, *of("ATAN_YX", "FLOAT32", A=drawn[0], B=drawn[1]))
-    near(found, np.arctan2(*drawn.astype(np.float64)), 8e-4, 0)
+    actual = dispatched(device, *of("ATAN_YX", "FLOAT32", A=drawn[0], B=drawn[1]))
+    near(actual, np.arctan2(*drawn.astype(np.float64)), 8e-4, 0)
 
 
 @pytest.mark.parametrize("data_type", FLOATS, ids=lambda kind: kind.name)
@@ -144,8 +147,8 @@ def test_the_angle_of_a_point_on_the_abscissa_is_half_a_turn_or_none(data_type: 
     """WGSL's atan2 is bounded by nothing there, and one driver's gives 0 for -0 and any abscissa."""
     ordinate = np.array([0.0, -0.0, 0.0, -0.0, 1.0, -1.0], data_type.numpy)
     abscissa = np.array([-0.5, -0.5, 0.5, 0.5, 0.0, 0.0], data_type.numpy)
-    found = dispatched(device, *of("ATAN_YX", data_type.name, A=ordinate, B=abscissa))
-    near(np.abs(found), np.array([np.pi, np.pi, 0, 0, np.pi / 2, np.pi / 2]), 8e-4, 0)
+    actual = dispatched(device, *of("ATAN_YX", data_type.name, A=ordinate, B=abscissa))
+    near(np.abs(actual), np.array([np.pi, np.pi, 0, 0, np.pi / 2, np.pi / 2]), 8e-4, 0)
 
 
 @looped("zero_point", [False, True])
@@ -204,11 +207,11 @@ def test_adding_quantized_numbers(data_type: str, zero_points: int, device: Bare
         "OutputZeroPointTensor": np.array([5], kind),
     }
     there = [name for name in values if "Zero" in name][:zero_points]
-    given = {name: one for name, one in values.items() if "Zero" not in name or name in there}
-    tensors = {name: TensorDesc(DataType[one.dtype.name.upper()], [1, one.size]) for name, one in given.items()}
+    inputs = {name: array for name, array in values.items() if "Zero" not in name or name in there}
+    tensors = {name: TensorDesc(DataType[array.dtype.name.upper()], [1, array.size]) for name, array in inputs.items()}
     operator = OperatorDesc("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {**tensors, "OutputTensor": tensors["ATensor"]}, {})
     moved = {name: float(values[name][0]) if name in there else 0.0 for name in values if "Zero" in name}
     first = (a - moved["AZeroPointTensor"]) * 0.5
     second = (a[::-1] - moved["BZeroPointTensor"]) * 1
     exact = np.clip(np.rint((first + second) / 2) + moved["OutputZeroPointTensor"], limits.min, limits.max)
-    np.testing.assert_array_equal(dispatched(device, operator, given)[0], exact)
+    np.testing.assert_array_equal(dispatched(device, operator, inputs)[0], exact)

@@ -65,17 +65,17 @@ def test_inputs_are_filled_and_moved_and_outputs_poisoned(device: WgpuDevice, da
     stream.submit(1, whole, step=COUNT + 3, run=False)
     stream.submit(2, whole, poison=0x5A5A_5A5A)
     for slot, moved, output in ((0, 0, 0xA5), (1, COUNT + 3, 0xA5), (2, COUNT + 3, None)):
-        came = stream.wait(slot)
-        assert not came.flags.writeable
-        x = came[source.offset : source.end].view(data_type.bits_dtype)
+        output_bytes = stream.wait(slot)
+        assert not output_bytes.flags.writeable
+        x = output_bytes[source.offset : source.end].view(data_type.bits_dtype)
         assert np.array_equal(x, patterns(data_type, first + moved))
         if output is not None:
-            assert (came[target.offset : target.end] == output).all()
+            assert (output_bytes[target.offset : target.end] == output).all()
         else:
-            got = came[target.offset : target.end].view(data_type.numpy)
+            got = output_bytes[target.offset : target.end].view(data_type.numpy)
             assert np.array_equal(got, np.clip(x.view(data_type.numpy), 0, 100))
         for gap in (slice(0, source.offset), slice(source.end, target.offset), slice(target.end, None)):
-            assert np.array_equal(came[gap], before[gap])
+            assert np.array_equal(output_bytes[gap], before[gap])
         stream.release(slot)
     stream.close()
 
@@ -100,9 +100,9 @@ def test_other_windows_take_other_buffers(device: WgpuDevice) -> None:
     stream.fill(5)
     for window in (Region(0, 64), whole, Region(16, 32)):
         stream.submit(0, window, run=False)
-        came = stream.wait(0)
-        assert came.size == window.size
-        assert np.array_equal(came[:16], before[window.offset : window.offset + 16])
+        output_bytes = stream.wait(0)
+        assert output_bytes.size == window.size
+        assert np.array_equal(output_bytes[:16], before[window.offset : window.offset + 16])
         stream.release(0)
     stream.close()
 
@@ -157,32 +157,32 @@ BLOCKS = [Block(0, start, 1 << 18) for start in (0x3F00_0000, 0x4B00_0000, 0x7F7
 
 
 def judged(device: WgpuDevice, **streams: Any) -> tuple[Any, list[str]]:
-    told: list[str] = []
+    messages: list[str] = []
     bench = Bench("wgpu", None, {}, load_tables(), device=device)
-    given = {"threads": 2, "least": 1, "told": told.append, "tensor_elements": 1 << 16, **streams}
-    station = Station(bench, streams=given, tensor_elements=1 << 16, compiled=False)
-    found = station.judge_several(rounding(), BLOCKS)
-    station.finish()
-    return found, told
+    stream_options = {"threads": 2, "least": 1, "told": messages.append, "tensor_elements": 1 << 16, **streams}
+    block_judge = Station(bench, streams=stream_options, tensor_elements=1 << 16, compiled=False)
+    totals = block_judge.judge_several(rounding(), BLOCKS)
+    block_judge.finish()
+    return totals, messages
 
 
 def test_a_stream_says_what_uploading_says(device: WgpuDevice) -> None:
-    streamed, told = judged(device)
+    streamed, messages = judged(device)
     uploaded, _ = judged(device, least=1 << 40)
-    assert told == []
+    assert messages == []
     assert added(streamed).clean
     assert without_times(streamed) == without_times(uploaded)
 
 
 @pytest.mark.parametrize(
-    "planted, said",
+    "planted, message",
     [
         ("word == 77u, 1u, 0u", "at element 77 of the tensor from"),
         ("word > 65534u && parameters.kept != 0u, 1u, 0u", "at element 65535 of the tensor from"),
     ],
 )
 def test_a_fill_that_lies_is_told_by_what_it_wrote(
-    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, planted: str, said: str
+    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, planted: str, message: str
 ) -> None:
     from dmlcts.backends.wgpu import device as module
 
@@ -194,14 +194,14 @@ def test_a_fill_that_lies_is_told_by_what_it_wrote(
             "= held +", f"= held + select(0u, {planted.split(', ')[1]}, {planted.split(',')[0]}) +"
         ),
     )
-    found, told = judged(device)
-    assert added(found).clean
-    assert said in told[0]
-    assert len(told) == 1
+    totals, messages = judged(device)
+    assert added(totals).clean
+    assert message in messages[0]
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize(
-    "right, planted, found",
+    "right, planted, expected_counts",
     [
         ("return rounded(x);", "return select(rounded(x), 3.0, bitcast<u32>(x) == 0x4b012345u);", {"wrong": 1}),
         (
@@ -213,15 +213,15 @@ def test_a_fill_that_lies_is_told_by_what_it_wrote(
     ],
 )
 def test_a_shader_that_is_wrong_is_found_in_a_stream(
-    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, right: str, planted: str, found: dict[str, int]
+    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, right: str, planted: str, expected_counts: dict[str, int]
 ) -> None:
     source = Shader.source
     monkeypatch.setattr(Shader, "source", lambda self: source(self).replace(right, planted))
-    streamed, told = judged(device)
+    streamed, messages = judged(device)
     uploaded, _ = judged(device, least=1 << 40)
-    assert {name: getattr(added(streamed), name) for name in found} == found
+    assert {name: getattr(added(streamed), name) for name in expected_counts} == expected_counts
     assert without_times(streamed) == without_times(uploaded)
-    assert told == []
+    assert messages == []
 
 
 def test_a_shader_that_changes_its_input_is_found_in_a_stream(
@@ -230,9 +230,9 @@ def test_a_shader_that_changes_its_input_is_found_in_a_stream(
     source, right = Shader.source, "return memory_input[place];"
     planted = "let found = memory_input[place]; if (bitcast<u32>(found) == 0x4b012345u) { memory_input[place] = 1.0; }"
     monkeypatch.setattr(Shader, "source", lambda self: source(self).replace(right, f"{planted} return found;"))
-    streamed, told = judged(device)
-    assert [one.altered for one in streamed] == [0, 1, 0, 0]
-    assert told == []
+    streamed, messages = judged(device)
+    assert [total.altered for total in streamed] == [0, 1, 0, 0]
+    assert messages == []
 
 
 @pytest.mark.parametrize("waited", [0, 1, 2])
@@ -247,8 +247,8 @@ def test_a_stream_is_closed_with_submissions_on_their_way(device: WgpuDevice, wa
     stream, _, whole = opened(device)
     stream.fill(7)
     stream.submit(0, whole, run=False)
-    found = stream.wait(0)[regions(DataType.FLOAT32)["InputTensor"].offset :][: 4 * COUNT].view(np.uint32)
-    np.testing.assert_array_equal(found, patterns(DataType.FLOAT32, 7))
+    values = stream.wait(0)[regions(DataType.FLOAT32)["InputTensor"].offset :][: 4 * COUNT].view(np.uint32)
+    np.testing.assert_array_equal(values, patterns(DataType.FLOAT32, 7))
     stream.close()
 
 
@@ -259,7 +259,7 @@ def test_what_is_submitted_while_others_are_mapped_comes_back_too(device: WgpuDe
     stream.submit(0, whole, run=False)
     for number in range(1, 8):
         stream.submit(number % 2, whole, step=1, run=False)
-        found = stream.wait((number - 1) % 2)[begin : begin + 4 * COUNT].view(np.uint32)
-        np.testing.assert_array_equal(found, patterns(DataType.FLOAT32, number - 1))
+        values = stream.wait((number - 1) % 2)[begin : begin + 4 * COUNT].view(np.uint32)
+        np.testing.assert_array_equal(values, patterns(DataType.FLOAT32, number - 1))
         stream.release((number - 1) % 2)
     stream.close()

@@ -108,7 +108,7 @@ def clipped(x: NDArray[Any], low: int, high: int) -> NDArray[Any]:
 def of_python(x: NDArray[Any], scale: int, bias: int) -> NDArray[Any]:
     """x * scale + bias of integers that wrap, computed by Python."""
     bits = 8 * x.dtype.itemsize
-    wrapped = [(int(one) * scale + bias) % (1 << bits) for one in x.reshape(-1)]
+    wrapped = [(int(number) * scale + bias) % (1 << bits) for number in x.reshape(-1)]
     return np.array(wrapped, f"u{x.dtype.itemsize}").view(x.dtype).reshape(x.shape)
 
 

@@ -71,8 +71,8 @@ def whole() -> Made:
     ordinals = made.put(0x108, struct.pack("<H", 0))
     made.put(0x120, b"answer\0")
     made.directories[0] = made.put(0x140, struct.pack("<20xIIIII", 1, 1, functions, texts, ordinals)), 40
-    said = made.put(0x180, bytes((1, 0, 0, 0)))
-    made.directories[3] = made.put(0x190, struct.pack("<III", CODE, CODE + 6, said)), 12
+    offset = made.put(0x180, bytes((1, 0, 0, 0)))
+    made.directories[3] = made.put(0x190, struct.pack("<III", CODE, CODE + 6, offset)), 12
     made.directories[2] = made.put(0x200, version_tree()), 0x200
     return made
 

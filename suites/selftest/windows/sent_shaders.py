@@ -50,22 +50,22 @@ def features(part: bytes) -> frozenset[str]:
     Args:
         part: the content of its SHEX part.
     """
-    found: set[str] = set()
+    feature_names: set[str] = set()
     try:
-        for one in instructions(part):
-            if "atomic" in one.name:
-                found.add(f"an atomic ({one.name})")
-            elif one.name in DOUBLE:
-                found.add(f"double precision ({one.name})")
-            elif one.name == "dcl_indexable_temp":
-                found.add("indexable registers (x#)")
+        for instruction in instructions(part):
+            if "atomic" in instruction.name:
+                feature_names.add(f"an atomic ({instruction.name})")
+            elif instruction.name in DOUBLE:
+                feature_names.add(f"double precision ({instruction.name})")
+            elif instruction.name == "dcl_indexable_temp":
+                feature_names.add("indexable registers (x#)")
     except UnsupportedShader as error:
-        return frozenset({*found, error.feature})
+        return frozenset({*feature_names, error.feature})
     try:
         rewritten(part)
     except UnsupportedShader as error:
-        found = found or {error.feature}
-    return frozenset(found)
+        feature_names = feature_names or {error.feature}
+    return frozenset(feature_names)
 
 
 @dataclass
@@ -109,8 +109,8 @@ def asked() -> Iterator[OperatorDesc]:
             scaled = [ScaleBias(2.0, 1.0)] if table.has_scale_bias else []
             for sizes, strides, out in _SHAPES:
                 tensors = {
-                    name: TensorDesc(one.data_type, sizes, out if table.tensors[name].kind == "output" else strides)
-                    for name, one in operator.tensors.items()
+                    name: TensorDesc(tensor.data_type, sizes, out if table.tensors[name].kind == "output" else strides)
+                    for name, tensor in operator.tensors.items()
                 }
                 laid = OperatorDesc(operator.name, tensors, operator.attributes)
                 yield laid
@@ -145,17 +145,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("versions", nargs="*", help="releases that were fetched; all of them where none is named")
     options = parser.parse_args(arguments)
-    there = [one.version for one in windows_releases.RELEASES if one.library(cache_folder()).is_file()]
+    there = [release.version for release in windows_releases.RELEASES if release.library(cache_folder()).is_file()]
     say = sys.stdout.write
     say("| release | operators | compiled | refused | in DXIL | in shader model 5 | unsupported | without a shader |\n")
     say("|---|---|---|---|---|---|---|---|\n")
     for version in options.versions or there:
         with DirectMLBackend().open(library=version) as device:
             sent = sent_by(device, asked())
-        found = Counter(name for part in sent.older for name in features(part))
-        told = ", ".join(f"{count}: {name}" for name, count in sorted(found.items())) or "none"
+        feature_counts = Counter(name for part in sent.older for name in features(part))
+        text = ", ".join(f"{count}: {name}" for name, count in sorted(feature_counts.items())) or "none"
         counts = (len(sent.operators), sent.compiled, sent.refused, len(sent.dxil), len(sent.older))
-        cells = (version, *counts, told, sent.without)
+        cells = (version, *counts, text, sent.without)
         say(f"| {' | '.join(map(str, cells))} |\n")
         sys.stdout.flush()
     return 0

@@ -46,7 +46,7 @@ def test_a_shader_without_any_of_it_has_nothing_to_be_named() -> None:
         (one(191, to(0, "xy"), of(0, "xyxy"), of(1, "xyxy")), "double precision (dadd)"),
         (one(202, to(0, "xy"), of(0)), "double precision (ftod)"),
         (one(105, words=[0, 4, 4]), "indexable registers (x#)"),
-        (one(54, to(0), operand(INDEXABLE, 0, one="x", row=0)), "indexable registers (x#) of shader model 5"),
+        (one(54, to(0), operand(INDEXABLE, 0, text="x", row=0)), "indexable registers (x#) of shader model 5"),
         ([53 | 3 << 11, 6, 1, 2, 3, 4], "an immediate constant buffer (icb)"),
     ],
 )
@@ -62,4 +62,4 @@ def test_the_newest_release_sends_shader_model_5_and_nothing_of_it_that_is_not_s
     assert sent.compiled > 500
     assert len(sent.older) > 100
     assert len(sent.operators) > 60
-    assert {name for one in sent.older for name in features(one)} == set()
+    assert {name for shader in sent.older for name in features(shader)} == set()

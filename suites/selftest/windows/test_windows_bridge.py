@@ -81,8 +81,8 @@ def test_the_same_file_is_loaded_once_and_another_beside_it(bridge: Bridge, libr
     copy.write_bytes(library_file.read_bytes())
     second = load(bridge, copy)
     assert second.base != first.base
-    for one in (second, first):  # exceptions find their way through either
-        address = one.function("raised_and_caught")
+    for library in (second, first):  # exceptions find their way through either
+        address = library.function("raised_and_caught")
         assert address is not None
         assert ctypes.CFUNCTYPE(U, U)(address)(5) == 1_000_005
 
@@ -188,8 +188,8 @@ def test_objects_are_called_through_the_other_convention_and_return_structures(b
 
 def test_an_object_of_each_convention_can_live_beside_the_other(bridge: Bridge) -> None:
     ours, theirs = Shape(Faults()), Shape(Faults(), bridge.convention)
-    for one in (ours, theirs, ours):
-        with one.pointer() as pointer:
+    for shape in (ours, theirs, ours):
+        with shape.pointer() as pointer:
             assert pointer.call("LargeOne", 3).second == 3 << 40
     ours.Release()
     theirs.Release()
@@ -217,18 +217,18 @@ def test_ten_thousand_exceptions_leave_nothing_behind(call: Call) -> None:
 
 
 def test_exceptions_of_several_threads_do_not_meet(call: Call) -> None:
-    found: list[int] = []
+    numbers: list[int] = []
 
     def work() -> None:
-        found.append(call("many_times", 2000) + call("raised_deep", 99))
+        numbers.append(call("many_times", 2000) + call("raised_deep", 99))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert all(total >> 32 for total in found)
+    assert len(numbers) == 8
+    assert all(total >> 32 for total in numbers)
 
 
 def _died(code: str, library_file: Path, tmp_path: Path) -> str:
@@ -318,7 +318,7 @@ def test_a_library_that_refuses_to_begin_is_an_error(bridge: Bridge) -> None:
 
 
 def test_our_own_library_names_all_that_it_imports(library_file: Path) -> None:
-    names: set[Any] = {one.name for one in read(library_file).imports}
+    names: set[Any] = {library_import.name for library_import in read(library_file).imports}
     assert {"RaiseException", "RtlUnwind", "Sleep"} <= names
 
 
@@ -337,7 +337,7 @@ def test_every_declared_method_fits_through_a_thunk() -> None:
 
     checked = 0
     for module in (d3d12, dml, dxcore):
-        for interface in {one for one in vars(module).values() if isinstance(one, Interface)}:
+        for interface in {member for member in vars(module).values() if isinstance(member, Interface)}:
             for method in interface.methods:
                 assert len(method.arguments) + 2 <= 12, f"{interface.name}::{method.name}"
                 floating = {ctypes.c_float, ctypes.c_double} & {method.result, *method.arguments}

@@ -54,7 +54,11 @@ def test_it_says_which_version_it_is(device: DirectMLDevice) -> None:
         assert str(device.info.feature_level) == "6.4"
 
 
-@pytest.mark.parametrize("kind", [one for one in DataType if one is not DataType.FLOAT64], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "kind",
+    [data_type for data_type in DataType if data_type is not DataType.FLOAT64],
+    ids=lambda data_type: data_type.name,
+)
 def test_it_computes_in_every_type(kind: DataType, device: DirectMLDevice) -> None:
     assert clipped(device, kind) == [0, 1, 2, 2, 2, 0, 2, 2]
 
@@ -101,17 +105,19 @@ def test_threads_with_devices_of_their_own_do_not_disturb_each_other() -> None:
 
 def test_both_libraries_live_in_one_process(device: DirectMLDevice) -> None:
     with DirectMLBackend().open(library="linux") as other:
-        for one in (other, device, other, device):
-            assert clipped(one, DataType.FLOAT32) == [0, 1, 2, 2, 2, 0, 2, 2]
+        for current_device in (other, device, other, device):
+            assert clipped(current_device, DataType.FLOAT32) == [0, 1, 2, 2, 2, 0, 2, 2]
         assert (other.info.library, device.info.library) == ("libdirectml.so", "DirectML.dll")
 
 
 def test_two_releases_live_in_one_process(device: DirectMLDevice) -> None:
-    older = next((one for one in windows_releases.RELEASES[:-1] if one.library(cache_folder()).is_file()), None)
+    older = next(
+        (release for release in windows_releases.RELEASES[:-1] if release.library(cache_folder()).is_file()), None
+    )
     if older is None:
         pytest.skip("only one release was fetched")
     with DirectMLBackend().open(library=older.version) as other:
-        for one in (other, device):
-            assert clipped(one, DataType.INT64) == [0, 1, 2, 2, 2, 0, 2, 2]
+        for current_device in (other, device):
+            assert clipped(current_device, DataType.INT64) == [0, 1, 2, 2, 2, 0, 2, 2]
             with pytest.raises(InvalidArgument):
-                one.create(clip_on(DataType.FLOAT32, (1, 1, 1, 0)))
+                current_device.create(clip_on(DataType.FLOAT32, (1, 1, 1, 0)))

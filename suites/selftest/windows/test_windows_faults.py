@@ -126,7 +126,7 @@ def test_a_run_names_the_case_and_the_fault_and_judges_the_rest(run: Callable[..
     ran = run("Faulting", "reads nowhere")
     assert ran.code == 1, ran.out + ran.err
     assert rows(ran) == {"INT8": "crash", "INT16": "pass"}
-    (failure,) = [one for one in ran.results["failures"] if words in str(one["details"])]
+    (failure,) = [candidate for candidate in ran.results["failures"] if words in str(candidate["details"])]
     assert (failure["clause"], failure["data_type"]) == ("clip.support.level-2-1", "INT8")
     assert words in (tmp_path / "results" / "results.html").read_text("utf-8")
     assert words in (tmp_path / "results" / "failures" / failure["file"]).read_text("utf-8")

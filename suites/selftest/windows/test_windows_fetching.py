@@ -24,7 +24,7 @@ FILES = {
     "onnxruntime_directml-1.data/purelib/onnxruntime/LICENSE": b"MIT",
     "onnxruntime/capi/onnxruntime.dll": b"not wanted",
 }
-RELEASES = tuple(replace(one, digest=DIGEST) for one in windows_releases.RELEASES)
+RELEASES = tuple(replace(release, digest=DIGEST) for release in windows_releases.RELEASES)
 
 
 class Pip:
@@ -104,11 +104,11 @@ def test_a_library_is_chosen_by_name_or_version(pip: Pip, tmp_path: Path) -> Non
     for version in ("1.9.1", "1.8.0"):
         windows_releases.fetch(windows_releases.release(version), tmp_path, lambda line: None, accepted=True)
     assert library.find("windows", tmp_path).path == windows_releases.release("1.9.1").library(tmp_path)
-    found = library.find("1.8.0", tmp_path)
-    assert found.path == windows_releases.release("1.8.0").library(tmp_path)
-    assert "onnxruntime-directml 1.11.1" in found.origin
-    assert library.is_for_windows(found.path)
-    found.path.write_bytes(CONTENT[::-1])
+    location = library.find("1.8.0", tmp_path)
+    assert location.path == windows_releases.release("1.8.0").library(tmp_path)
+    assert "onnxruntime-directml 1.11.1" in location.origin
+    assert library.is_for_windows(location.path)
+    location.path.write_bytes(CONTENT[::-1])
     with pytest.raises(BackendUnavailable, match=r"damaged; run `.*--windows 1.8.0 --accept-terms`"):
         library.find("1.8.0", tmp_path)
 
@@ -123,9 +123,9 @@ def test_the_linux_library_can_be_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_every_release_is_written_in_order_with_a_digest_of_its_own() -> None:
     releases = windows_releases.RELEASES
-    assert [one.version for one in releases] == sorted(
-        (one.version for one in releases), key=lambda version: tuple(map(int, version.split(".")))
+    assert [release.version for release in releases] == sorted(
+        (release.version for release in releases), key=lambda version: tuple(map(int, version.split(".")))
     )
-    assert len({one.digest for one in releases}) == len(releases)
-    assert all(len(one.digest) == 64 for one in releases)
+    assert len({release.digest for release in releases}) == len(releases)
+    assert all(len(release.digest) == 64 for release in releases)
     assert releases[-1].digest == "b73972115320e906a49602f2027a3266622881b0d325ba685e0f165a9482a8d7"

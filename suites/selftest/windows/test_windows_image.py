@@ -19,11 +19,14 @@ from dmlcts.suites.selftest.windows.pe_files import CODE, DATA, HEAD, OPTIONAL, 
 
 def test_a_whole_library_is_read() -> None:
     image = parsed(whole().content())
-    assert [(one.name, one.start, one.readable, one.writable, one.executable) for one in image.sections] == [
+    assert [
+        (section.name, section.start, section.readable, section.writable, section.executable)
+        for section in image.sections
+    ] == [
         (".text", CODE, True, False, True),
         (".data", DATA, True, True, False),
     ]
-    assert [(one.library, one.name, one.slot) for one in image.imports] == [
+    assert [(library_import.library, library_import.name, library_import.slot) for library_import in image.imports] == [
         ("KERNEL32.dll", "GetLastError", DATA + 0x60),
         ("KERNEL32.dll", "number 43", DATA + 0x68),
     ]

@@ -48,12 +48,12 @@ TOGETHER = "test_all_in_one_region_where_one_input_may_be_aliased"
 @cache
 def every_probe() -> dict[str, list[Probe]]:
     """The tests that bind several tensors to one region, on the signatures of a quick run, by the operator."""
-    found: dict[str, list[Probe]] = {}
+    probes_by_operator: dict[str, list[Probe]] = {}
     for probe in probes(TABLES, 0):
         about = probe.module in ("test_aliasing", "test_everyday_patterns", "test_layouts_on_every_type")
         if about and "lattice" not in probe.test and probe.table.short_name in (*ONE_OF, *ONE_OR_MORE_OF):
-            found.setdefault(probe.table.short_name, []).append(probe)
-    return found
+            probes_by_operator.setdefault(probe.table.short_name, []).append(probe)
+    return probes_by_operator
 
 
 def judged(made: type[Reference], name: str, test: str = "") -> list[Judge]:
@@ -78,10 +78,10 @@ def test_the_pages_words_decide() -> None:
 
 def test_a_table_says_how_many_inputs_the_output_may_alias_at_once() -> None:
     text = (Path(specs.__file__).parent / "operators" / "subtract.yaml").read_text(encoding="utf-8")
-    said = "may_alias: [ATensor, BTensor], at_once: one}"
-    assert said in text
+    fragment = "may_alias: [ATensor, BTensor], at_once: one}"
+    assert fragment in text
     assert not list(own_faults(fit(read_yaml(text, "subtract.yaml"))))
-    silent = text.replace(said, "may_alias: [ATensor, BTensor]}")
+    silent = text.replace(fragment, "may_alias: [ATensor, BTensor]}")
     (fault,) = own_faults(fit(read_yaml(silent, "subtract.yaml")))
     line = 1 + silent[: silent.index("may_alias:")].count("\n")
     assert (fault.line, "at_once: one" in fault.mend) == (line, True)
@@ -91,11 +91,11 @@ def test_a_table_says_how_many_inputs_the_output_may_alias_at_once() -> None:
 def test_where_the_page_says_one_of_it_may_be_refused(name: str) -> None:
     (judge,) = judged(descriptions.AllInOneRegionRefused, name, TOGETHER)
     assert not judge.ledger.findings
-    assert [said for said, _ in judge.ledger.behaviours.values()] == ["refused"]
+    assert [behaviour for behaviour, _ in judge.ledger.behaviours.values()] == ["refused"]
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "expected_behaviour"),
     [
         (Reference, "gives the same as out of place"),
         (descriptions.AllInOneRegionIsAnArgument, "refused"),
@@ -103,10 +103,10 @@ def test_where_the_page_says_one_of_it_may_be_refused(name: str) -> None:
         (descriptions.AllInOneRegionOtherwise, "gives other values than out of place"),
     ],
 )
-def test_what_happens_is_named(made: type[Reference], said: str) -> None:
+def test_what_happens_is_named(made: type[Reference], expected_behaviour: str) -> None:
     (judge,) = judged(made, "SUBTRACT", TOGETHER)
     assert not judge.ledger.findings
-    assert [behaviour for behaviour, _ in judge.ledger.behaviours.values()] == [said]
+    assert [behaviour for behaviour, _ in judge.ledger.behaviours.values()] == [expected_behaviour]
 
 
 @pytest.mark.parametrize("made", descriptions.PERMITTED_TOGETHER)
@@ -132,7 +132,7 @@ class RefusesAll(Reference):
 @pytest.mark.parametrize("name", ONE_OR_MORE_OF)
 def test_where_the_page_says_one_or_more_of_it_may_not_be_refused(name: str) -> None:
     judges = judged(RefusesAll, name, "test_in_place_with_strides")
-    findings = [one for judge in judges for one in judge.ledger.findings]
+    findings = [judged_finding for judge in judges for judged_finding in judge.ledger.findings]
     assert {finding.title for finding in findings} == {"the dispatch failed"}
 
 

@@ -66,9 +66,9 @@ class OneUnwritten(Reference):
 def test_every_element_of_an_output_judged_in_pieces_is_looked_at(place: int) -> None:
     large = case(clip(tensor((2 * PIECE + 3,))), values=[0, 1, 2, 3, -1])
     judgement = judge_case(bench(OneUnwritten(place)), large)
-    found = {finding.clause: (finding.wrong, finding.title) for finding in judgement.findings}
-    assert found["tensor.output.complete"][0] == 1, found
-    assert (found["tensor.position"][0], judgement.findings[-1].index) == (1, place - 1), found
+    wrong_by_clause = {finding.clause: (finding.wrong, finding.title) for finding in judgement.findings}
+    assert wrong_by_clause["tensor.output.complete"][0] == 1, wrong_by_clause
+    assert (wrong_by_clause["tensor.position"][0], judgement.findings[-1].index) == (1, place - 1), wrong_by_clause
     assert judge_case(bench(Reference()), large).findings == ()
 
 
@@ -106,7 +106,7 @@ def test_many_judgements_hold_the_dispatches_of_little_memory_alone(
 ) -> None:
     some = case(clip(tensor(strides=strides), tensor()))
     judge = Judge(bench(Reference()))
-    assert [bool(one.executions) for one in judge.all([some, some])] == [kept, kept]
+    assert [bool(judgement.executions) for judgement in judge.all([some, some])] == [kept, kept]
     assert judge.run(some) is not None  # one has its dispatch, however large
 
 
@@ -129,9 +129,9 @@ def test_repeated_inputs_have_repeated_outputs(
     source, target = TensorDesc(DataType.FLOAT32, sizes, strides), TensorDesc(DataType.FLOAT32, sizes)
     attributes = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(2)}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": target}, attributes)
-    one = Case(operator, STREAMS[stream], "clip.formula")
-    oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(one).inputs
-    assert expected_outputs(oracle, one, inputs).tobytes() == oracle.expected(inputs).tobytes()
+    test_case = Case(operator, STREAMS[stream], "clip.formula")
+    oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(test_case).inputs
+    assert expected_outputs(oracle, test_case, inputs).tobytes() == oracle.expected(inputs).tobytes()
 
 
 def test_repeated_inputs_are_looked_at_once_beside_a_tensor_of_one_element() -> None:
@@ -143,13 +143,13 @@ def test_repeated_inputs_are_looked_at_once_beside_a_tensor_of_one_element() -> 
     }
     operator = OperatorDesc("ELEMENT_WISE_DEQUANTIZE_LINEAR", tensors, {})
     values = {"InputTensor": [1, 2, 3], "ScaleTensor": [0.5, 9.0], "ZeroPointTensor": [7]}
-    one = Case(operator, Streams.of(values, operator), "dequantize-linear.formula")
-    oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(one).inputs
+    test_case = Case(operator, Streams.of(values, operator), "dequantize-linear.formula")
+    oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(test_case).inputs
     assert {name: array.size for name, array in inputs.items()} == dict.fromkeys(values, 40)
     wanted, asked = oracle.expected(inputs).tobytes(), []
     usual = oracle.expected
     oracle.expected = lambda some: (asked.append(len(some["InputTensor"])), usual(some))[1]  # type: ignore[method-assign]
-    assert expected_outputs(oracle, one, inputs).tobytes() == wanted
+    assert expected_outputs(oracle, test_case, inputs).tobytes() == wanted
     assert asked == [3]
 
 
@@ -172,14 +172,14 @@ def test_a_stream_stores_the_elements_that_it_gives(stream: Values, count: int) 
 def test_expected_outputs_that_repeat_are_masked_as_if_each_were_given(
     period: int, piece: int, strides: Sequence[int] | None
 ) -> None:
-    one = case(clip(tensor((40,)), tensor((40,), strides=strides)), values=[1])
+    test_case = case(clip(tensor((40,)), tensor((40,), strides=strides)), values=[1])
     mask = Mask(None, (1, 2, 3, 4))
-    found = []
+    results = []
     for outputs in (np.arange(period, dtype=np.int8), np.arange(40, dtype=np.int8) % np.int8(period)):
-        arena = Arena.prepare(one)
-        arena.mask_output(one, mask, outputs, piece)
-        found.append(arena.output(one).tobytes())
-    assert found[0] == found[1]
+        arena = Arena.prepare(test_case)
+        arena.mask_output(test_case, mask, outputs, piece)
+        results.append(arena.output(test_case).tobytes())
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("placement", [Placement(), Placement(in_place=True), Placement(output_first=True)])
@@ -189,11 +189,11 @@ def test_only_elements_that_are_filled_afterwards_may_hold_anything_before(
 ) -> None:
     count = 1 << 17
     laid = tensor((count,), strides=strides)
-    one = case(clip(laid, laid), values=[1, 2, 3], placement=placement)
-    mask, outputs, found = Mask(None, (1, 2, 3, 4)), np.arange(count).astype(np.int8), []
+    test_case = case(clip(laid, laid), values=[1, 2, 3], placement=placement)
+    mask, outputs, results = Mask(None, (1, 2, 3, 4)), np.arange(count).astype(np.int8), []
     for poisoned in (False, True):
-        arena = Arena.prepare(one, lambda size: np.full(size, 0xFF, np.uint8), poisoned=poisoned)
+        arena = Arena.prepare(test_case, lambda size: np.full(size, 0xFF, np.uint8), poisoned=poisoned)
         if not placement.in_place:
-            arena.mask_output(one, mask, outputs, count)
-        found.append(arena.memory.tobytes())
-    assert found[0] == found[1]
+            arena.mask_output(test_case, mask, outputs, count)
+        results.append(arena.memory.tobytes())
+    assert results[0] == results[1]

@@ -87,9 +87,9 @@ def test_a_single_element_is_repeated_for_every_element_of_the_output() -> None:
 
 
 def test_the_bytes_of_guards_are_the_same_in_every_memory_and_hide_no_zeros() -> None:
-    _, one = arena_of(SMALL, Placement())
+    _, arena = arena_of(SMALL, Placement())
     _, other = arena_of(SMALL, Placement())
-    front = one.memory[: one.bindings["InputTensor"].offset]
+    front = arena.memory[: arena.bindings["InputTensor"].offset]
     assert front.all()  # a kernel that clears what is not its own is seen
     assert len(np.unique(front)) > 100
     assert np.array_equal(front, other.memory[: front.size])

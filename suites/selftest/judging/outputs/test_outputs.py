@@ -36,7 +36,10 @@ def clip_or_max(
     """CLIP from ``low`` to 3, or MAX; the strides are the inputs', and the output's after them."""
     inputs = ("InputTensor",) if name == "CLIP" else ("ATensor", "BTensor")
     each = (*strides, *(None,) * 3)
-    tensors = {one: TensorDesc(data_type, sizes, given) for one, given in zip(inputs, each, strict=False)}
+    tensors = {
+        member: TensorDesc(data_type, sizes, tensor_strides)
+        for member, tensor_strides in zip(inputs, each, strict=False)
+    }
     tensors["OutputTensor"] = TensorDesc(data_type, sizes, each[len(inputs)])
     bounds = {"ScaleBias": None, "Min": np.float32(low), "Max": np.float32(3)}
     return OperatorDesc(f"ELEMENT_WISE_{name}", tensors, bounds if name == "CLIP" else {})
@@ -96,10 +99,10 @@ def test_what_was_not_written_is_tried_again_over_what_no_input_becomes(
 
 @pytest.mark.parametrize("data_type", [DataType.INT8, DataType.UINT8, DataType.INT64, DataType.UINT64])
 def test_every_mark_is_a_value_of_the_type(data_type: DataType) -> None:
-    limits, found = np.iinfo(data_type.numpy), marks(data_type)
-    assert found.dtype == data_type.numpy
-    assert (-1 in found.tolist()) is (limits.min < 0)
-    assert (1000 in found.tolist()) is (limits.max > 1000)
+    limits, mark_values = np.iinfo(data_type.numpy), marks(data_type)
+    assert mark_values.dtype == data_type.numpy
+    assert (-1 in mark_values.tolist()) is (limits.min < 0)
+    assert (1000 in mark_values.tolist()) is (limits.max > 1000)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +140,12 @@ def test_outputs_judged_in_pieces_are_judged_by_what_is_expected_not_by_what_sto
     piece: int, strides: tuple[int, ...] | None, in_place: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outputs, "PIECE", piece)
-    one = streamed(
+    case = streamed(
         clip_or_max("CLIP", DataType.INT8, (5,), strides, strides), CLIPPED, placement=Placement(in_place=in_place)
     )
-    (finding,) = judge_case(bench(EndsInverted()), one).findings
+    (finding,) = judge_case(bench(EndsInverted()), case).findings
     assert (finding.clause, finding.wrong, finding.index) == ("clip.formula", 2, 4)
-    assert judge_case(bench(Reference()), one).findings == ()
+    assert judge_case(bench(Reference()), case).findings == ()
 
 
 def test_what_is_harmless_need_not_be_written() -> None:
@@ -184,8 +187,8 @@ SEVEN, FIVE = (-3, -2, -1, 0, 1, 2, 5), (4, -4, 0, 1, 2)
     ],
 )
 def test_what_repeats_is_expected_once(operator: OperatorDesc, streams: list[Sequence[int]], count: int) -> None:
-    one, asked = streamed(operator, *streams), Asked(operator)
-    inputs = Arena.prepare(one).inputs
-    found = expected_outputs(asked, one, inputs)  # type: ignore[arg-type]  # it is asked for nothing else
+    case, asked = streamed(operator, *streams), Asked(operator)
+    inputs = Arena.prepare(case).inputs
+    expected = expected_outputs(asked, case, inputs)  # type: ignore[arg-type]  # it is asked for nothing else
     assert asked.counts == [count]
-    assert found.tolist() == asked.oracle.expected(inputs).tolist()
+    assert expected.tolist() == asked.oracle.expected(inputs).tolist()

@@ -114,7 +114,7 @@ def test_every_dispatch_of_the_cases_own_kernel_is_judged_and_those_of_a_neighbo
 
 
 @pytest.mark.parametrize(
-    "at, told",
+    "at, operator",
     [
         (1, OTHER),
         (2, clip()),
@@ -125,16 +125,16 @@ def test_every_dispatch_of_the_cases_own_kernel_is_judged_and_those_of_a_neighbo
         (7, clip()),
     ],
 )
-def test_a_kernel_of_the_same_operator_is_told_where_company_spoils_it(at: int, told: OperatorDesc | None) -> None:
+def test_a_kernel_of_the_same_operator_is_told_where_company_spoils_it(at: int, operator: OperatorDesc | None) -> None:
     """Those of other operators are judged by their own tests, and a neighbour's second dispatch by none."""
-    found = judged(Device(spoils=(at,)), named(OTHER, clip(), threshold())).findings
-    assert [one.case.operator for one in found] == [told] * (told is not None)
-    assert all(one.clause == "tensor.position" for one in found)
+    findings = judged(Device(spoils=(at,)), named(OTHER, clip(), threshold())).findings
+    assert [finding.case.operator for finding in findings] == [operator] * (operator is not None)
+    assert all(finding.clause == "tensor.position" for finding in findings)
 
 
 def test_what_each_other_kernel_gave_is_said_for_the_element_that_is_wrong() -> None:
-    said = details(only(judged(Device(spoils=(7,)), named(OTHER, clip(), threshold()))))
-    kernels = [words for label, words in said.items() if label.startswith("kernel ")]
+    finding_details = details(only(judged(Device(spoils=(7,)), named(OTHER, clip(), threshold()))))
+    kernels = [words for label, words in finding_details.items() if label.startswith("kernel ")]
     assert [words.rpartition(": ")[2] for words in kernels] == [
         "gives 0 (0x00) for this element",
         "this one, which is wrong",
@@ -173,7 +173,7 @@ def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() ->
 
 
 @pytest.mark.parametrize(
-    "expectation, told",
+    "expectation, numbers",
     [
         ("after another", [3]),
         ("beside another", [1, 3]),
@@ -182,12 +182,12 @@ def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() ->
     ],
 )
 def test_of_what_ran_before_a_living_neighbour_of_the_operator_is_judged_and_the_case_at_its_end(
-    expectation: str, told: list[int]
+    expectation: str, numbers: list[int]
 ) -> None:
     device = Device()
     judged(device, case(expectation=expectation))
     every = range(1, len(device.dispatched) + 1)
-    assert [at for at in every if judged(Device(spoils=(at,)), case(expectation=expectation)).findings] == told
+    assert [at for at in every if judged(Device(spoils=(at,)), case(expectation=expectation)).findings] == numbers
 
 
 def test_a_kernel_is_asked_again_in_place_of_every_input_on_what_it_had_before() -> None:
@@ -195,18 +195,20 @@ def test_a_kernel_is_asked_again_in_place_of_every_input_on_what_it_had_before()
         level = LEVEL
 
         def dispatch_exact(self, operator: OperatorDesc, table: Any, memory: Array, bindings: Any) -> None:
-            given = [self.read(memory, bindings[name], operator.tensors[name]).tolist() for name in operator.inputs]
-            noted.append((bindings, given))
+            input_values = [
+                self.read(memory, bindings[name], operator.tensors[name]).tolist() for name in operator.inputs
+            ]
+            noted.append((bindings, input_values))
             super().dispatch_exact(operator, table, memory, bindings)
 
     noted: list[tuple[Any, list[list[int]]]] = []
     tensors = {name: tensor((5,)) for name in ("ATensor", "BTensor", "OutputTensor")}
     operator = OperatorDesc("ELEMENT_WISE_MAX", tensors, {})
     values = Streams.of({"ATensor": [1, 2, 3, 4, 5], "BTensor": [5, -1, 9, 2, 6]}, operator)
-    one = Case(operator, values, "max.formula", expectation="again")
-    assert judge_case(Bench("noting", Noting(), {}, load_tables()), one).findings == ()
+    test_case = Case(operator, values, "max.formula", expectation="again")
+    assert judge_case(Bench("noting", Noting(), {}, load_tables()), test_case).findings == ()
     aliased = [[name for name in operator.inputs if bound[name] == bound["OutputTensor"]] for bound, _ in noted]
-    assert [one for one in aliased if one] == [["ATensor"], ["BTensor"]]
+    assert [names for names in aliased if names] == [["ATensor"], ["BTensor"]]
     assert aliased[-1] == ["BTensor"]
     (_, before), (_, last) = noted[-2:]
     assert last == before

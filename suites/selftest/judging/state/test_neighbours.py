@@ -49,24 +49,24 @@ def clips(*sizes: int, data_type: DataType = FLOAT32) -> Case:
 
 
 def names(operators: list[OperatorDesc]) -> set[str]:
-    return {TABLES.operator(one.name).short_name for one in operators}
+    return {TABLES.operator(operator.name).short_name for operator in operators}
 
 
 def test_six_other_operators_stand_beside_those_with_its_attributes_always_and_the_rest_in_turn() -> None:
     """ScaleBias, which most have, makes none alike."""
     met: Counter[str] = Counter()
     for count in LENGTHS:
-        found = names(neighbours(BENCH, clips(count)))
-        assert len(found) == 7
-        met.update(found)
+        operator_names = names(neighbours(BENCH, clips(count)))
+        assert len(operator_names) == 7
+        met.update(operator_names)
     assert {name for name, times in met.items() if times == len(LENGTHS)} == {"CLIP", *ALIKE}
     assert len(met) == 29, "every operator with a FLOAT32 input and output"
 
 
 def test_only_what_the_level_obliges_stands_beside() -> None:
-    found = neighbours(BENCH, clips(5, data_type=DataType.FLOAT64))
-    assert names(found) == {"BIT_NOT", "IDENTITY"}, "CLIP itself is not there on FLOAT64"
-    assert all(BENCH.obliged(one) for one in found)
+    operators = neighbours(BENCH, clips(5, data_type=DataType.FLOAT64))
+    assert names(operators) == {"BIT_NOT", "IDENTITY"}, "CLIP itself is not there on FLOAT64"
+    assert all(BENCH.obliged(operator) for operator in operators)
     assert len(names(neighbours(BENCH, clips(5, data_type=UINT8)))) == 7, "the control"
 
 
@@ -78,10 +78,16 @@ def test_of_many_with_its_attributes_three_come_first_and_the_others_have_their_
     firsts: Counter[str] = Counter()
     for count in LENGTHS:
         others = _by_attributes(TABLES.operator("CLIP"), [identity, *copies, clip1])
-        found = _in_turn(others, _number_of(clips(count)))
-        assert [table.operator for table in found[:3]] == [clip1.operator, copies[0].operator, copies[1].operator]
-        assert sorted(table.operator for table in found[3:]) == sorted(one.operator for one in [identity, *copies[2:]])
-        firsts[found[3].operator] += 1
+        operator_tables = _in_turn(others, _number_of(clips(count)))
+        assert [table.operator for table in operator_tables[:3]] == [
+            clip1.operator,
+            copies[0].operator,
+            copies[1].operator,
+        ]
+        assert sorted(table.operator for table in operator_tables[3:]) == sorted(
+            operator_table.operator for operator_table in [identity, *copies[2:]]
+        )
+        firsts[operator_tables[3].operator] += 1
     assert len(firsts) == 4
 
 
@@ -101,8 +107,8 @@ def test_two_neighbours_are_of_the_operator_and_of_another_with_its_attributes_o
 def test_of_an_operator_with_several_variants_one_is_taken() -> None:
     mode = TABLES.operator("ROUND").attribute("RoundingMode")
     assert mode is not None
-    one = case_on("ROUND", 5, RoundingMode=mode.enumerators[0])
-    assert [found.name for found in two_neighbours(BENCH, one)].count("ELEMENT_WISE_ROUND") == 1
+    test_case = case_on("ROUND", 5, RoundingMode=mode.enumerators[0])
+    assert [neighbour.name for neighbour in two_neighbours(BENCH, test_case)].count("ELEMENT_WISE_ROUND") == 1
 
 
 @pytest.mark.parametrize(
@@ -122,10 +128,10 @@ def test_an_operator_takes_tensors_of_its_names_without_those_that_may_be_absent
 
 
 def test_what_is_refused_has_other_attributes_and_four_more_elements_along_the_last_dimension() -> None:
-    one = clips(2, 3, 4)
-    odd = mismatched(BENCH, one)
+    test_case = clips(2, 3, 4)
+    odd = mismatched(BENCH, test_case)
     assert (odd.output.sizes, odd.output.total_size_in_bytes) == ((2, 3, 8), 192)
-    assert odd.input == one.operator.input
+    assert odd.input == test_case.operator.input
     assert odd.attributes == {"ScaleBias": ScaleBias(2, 1), "Min": np.float32(2), "Max": np.float32(6)}
 
 
@@ -148,8 +154,12 @@ class SpoiledBy(Device):
         self.fits = fits
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
-        alive = [one for one in self.created if self.created.count(one) > self.closed.count(one)]
-        spoiled = operator == clip() and any(self.fits(one) for one in alive if one != clip())
+        alive = [
+            description
+            for description in self.created
+            if self.created.count(description) > self.closed.count(description)
+        ]
+        spoiled = operator == clip() and any(self.fits(description) for description in alive if description != clip())
         self.spoils = (len(self.dispatched) + 1,) if spoiled else ()
         super().dispatch(operator, memory, bindings)
 
@@ -158,29 +168,33 @@ def kinds() -> list[OperatorDesc]:
     """The other tensors, in their order."""
     device = Device()
     assert judged(device, BESIDE).findings == ()
-    return list(dict.fromkeys(one for one in device.created if one != clip()))
+    return list(dict.fromkeys(operator for operator in device.created if operator != clip()))
 
 
 def test_each_kind_of_other_tensors_stands_on_both_sides_of_the_kernel_and_ran_before_it() -> None:
     device = Device()
     judgement = judged(device, BESIDE)
-    found, near = kinds()[:-4], kinds()[-4:]
-    assert len(found) >= 4
-    assert device.created == [made for one in [*([one] for one in found), near] for made in (*one, clip(), *one)]
-    assert device.dispatched == [ran for one in [*([one] for one in found), near] for ran in (*one, *one, clip())]
+    operators, near = kinds()[:-4], kinds()[-4:]
+    assert len(operators) >= 4
+    assert device.created == [
+        made for group in [*([operator] for operator in operators), near] for made in (*group, clip(), *group)
+    ]
+    assert device.dispatched == [
+        ran for group in [*([operator] for operator in operators), near] for ran in (*group, *group, clip())
+    ]
     assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
-    assert (judgement.elements, len(judgement.executions)) == (5 * (len(found) + 1), len(found) + 1)
+    assert (judgement.elements, len(judgement.executions)) == (5 * (len(operators) + 1), len(operators) + 1)
     assert "execution.independent" in judgement.clauses
 
 
 def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_one_by_one_where_one_suffices() -> None:
     """The strides of the input, those of the output, one element for all, and the total sizes."""
     near = kinds()[-4:]
-    strides = [(one.input.strides, one.output.strides) for one in near]
+    strides = [(operator.input.strides, operator.output.strides) for operator in near]
     assert strides == [((2,), None), (None, (2,)), ((0,), None), (None, None)]
     assert near[3].output.total_size_in_bytes > clip().output.total_size_in_bytes
     for guilty in near:
-        finding = only(judged(SpoiledBy(lambda one, guilty=guilty: one == guilty), BESIDE))  # type: ignore[misc]
+        finding = only(judged(SpoiledBy(lambda operator, guilty=guilty: operator == guilty), BESIDE))  # type: ignore[misc]
         assert (finding.clause, finding.case) == ("execution.independent", BESIDE)
         assert [label for label, _ in finding.details if label.startswith("kernel")] == ["kernel 1"]
 
@@ -188,7 +202,11 @@ def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_
 def test_what_it_takes_all_of_them_for_is_told_with_all() -> None:
     class Four(SpoiledBy):
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
-            alive = {one for one in self.created if self.created.count(one) > self.closed.count(one)}
+            alive = {
+                description
+                for description in self.created
+                if self.created.count(description) > self.closed.count(description)
+            }
             self.fits = lambda _: len(alive) > 4
             super().dispatch(operator, memory, bindings)
 
@@ -201,13 +219,13 @@ def test_what_it_takes_all_of_them_for_is_told_with_all() -> None:
 @pytest.mark.parametrize("number", range(4))
 def test_what_one_kind_makes_wrong_is_told_with_it_and_no_other_is_tried(number: int) -> None:
     guilty = kinds()[number]
-    device = SpoiledBy(lambda one: one == guilty)
+    device = SpoiledBy(lambda operator: operator == guilty)
     finding = only(judged(device, BESIDE))
     assert (finding.clause, finding.outcome, finding.case) == ("execution.independent", "fail", BESIDE)
-    ran = {label: said for label, said in finding.details if label.startswith("kernel")}
+    ran = {label: detail for label, detail in finding.details if label.startswith("kernel")}
     assert list(ran) == ["kernel 1"], "both kernels have one description"
     assert ran["kernel 1"].endswith(": ran before")
-    assert list(dict.fromkeys(one for one in device.created if one != clip())) == kinds()[: number + 1]
+    assert list(dict.fromkeys(operator for operator in device.created if operator != clip())) == kinds()[: number + 1]
     assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
 
 
@@ -257,10 +275,10 @@ def test_of_named_company_only_the_case_s_own_kernel_must_be_had() -> None:
 
 def test_named_company_is_told_with_what_each_kernel_gave() -> None:
     named = case(expectation="beside others", beside=(threshold(), clip()))
-    told = details(only(judged(SpoiledBy(lambda one: one == threshold()), named)))
-    assert told["kernel 1"].startswith("ELEMENT_WISE_THRESHOLD")
-    assert ": gives -2" in told["kernel 1"]
-    assert told["kernel 2"].endswith(": this one, which is wrong")
+    finding_details = details(only(judged(SpoiledBy(lambda operator: operator == threshold()), named)))
+    assert finding_details["kernel 1"].startswith("ELEMENT_WISE_THRESHOLD")
+    assert ": gives -2" in finding_details["kernel 1"]
+    assert finding_details["kernel 2"].endswith(": this one, which is wrong")
     wrong = only(judged(AlwaysWrong(), named))
     assert (wrong.case.beside, wrong.case.expectation) == ((), "oracle"), "wrong without company too"
 
@@ -274,7 +292,9 @@ def test_a_neighbour_that_never_closes_once_it_has_run_is_another_clauses_busine
             usual = kernel.close
 
             def close() -> None:
-                if operator.name == threshold().name and any(one.name == operator.name for one in self.dispatched):
+                if operator.name == threshold().name and any(
+                    description.name == operator.name for description in self.dispatched
+                ):
                     raise OSError("closing fails")
                 usual()
 
@@ -299,16 +319,18 @@ def test_a_refusal_while_a_kernel_lives_is_told_of_the_kernel_refused() -> None:
 def test_company_that_could_not_be_had_gave_nothing_that_could_be_told() -> None:
     absent = clip(Min=np.float32(1))
     named = case(expectation="beside others", beside=(threshold(), absent, clip()))
-    device = SpoiledBy(lambda one: one == threshold(), refuse=lambda one: "no" if one == absent else "")
-    told = details(only(judged(device, named)))
-    assert ": gives " in told["kernel 1"]
-    assert ": gives " not in told["kernel 2"]
+    device = SpoiledBy(
+        lambda operator: operator == threshold(), refuse=lambda operator: "no" if operator == absent else ""
+    )
+    finding_details = details(only(judged(device, named)))
+    assert ": gives " in finding_details["kernel 1"]
+    assert ": gives " not in finding_details["kernel 2"]
 
 
 @pytest.mark.parametrize("clause", ["execution.independent", "clip.formula"])
 def test_a_case_of_no_layout_keeps_its_clause_among_others(clause: str) -> None:
-    one = case(values=(-2, 0, 1, 3, 5), clause=clause, layout_clause=None, expectation="beside others")
-    assert only(judged(SpoiledBy(lambda _: True), one)).case.clause == clause
+    test_case = case(values=(-2, 0, 1, 3, 5), clause=clause, layout_clause=None, expectation="beside others")
+    assert only(judged(SpoiledBy(lambda _: True), test_case)).case.clause == clause
 
 
 @pytest.mark.parametrize("expectation, order", [("after another", "before"), ("beside another", "after")])
@@ -329,7 +351,7 @@ def test_others_are_closed_before_the_kernel_is_made_or_after_it_ran(expectation
             return kernel
 
     assert judged(Telling(), case(expectation=expectation)).findings == ()
-    others = [index for index, (what, one) in enumerate(events) if what == "closed" and one != clip()]
+    others = [index for index, (what, description) in enumerate(events) if what == "closed" and description != clip()]
     made = events.index(("made", clip()))
     assert len(others) == 2
     assert all(index < made for index in others) == (order == "before")
@@ -397,5 +419,5 @@ def test_a_kernel_on_another_type_whose_bounds_no_page_casts_is_not_judged() -> 
             y = super().compute(operator, x)
             return np.zeros_like(y) if operator.input.data_type is UINT8 else y
 
-    one = replace(BESIDE, operator=clip(Min=np.float32(-100.5)))
-    assert judged(Wrong(), one).findings == ()
+    test_case = replace(BESIDE, operator=clip(Min=np.float32(-100.5)))
+    assert judged(Wrong(), test_case).findings == ()

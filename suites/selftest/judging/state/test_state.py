@@ -51,7 +51,7 @@ def test_a_kernel_is_asked_again_in_thirteen_ways() -> None:
     default, moved, in_place, back, output_first, *last = device.bindings[1:]
     assert [*last[:4], last[5], last[7]] == [output_first] * 6
     for name, bound in (("InputTensor", last[4]), ("OutputTensor", last[6])):
-        assert [one for one in bound if bound[one] != output_first[one]] == [name], "it moves alone"
+        assert [member for member in bound if bound[member] != output_first[member]] == [name], "it moves alone"
         assert bound[name].offset > max(region.end for region in output_first.values())
     assert default == back == device.bindings[0]
     assert moved["InputTensor"].offset == 1040
@@ -70,12 +70,17 @@ def test_a_kernel_is_asked_again_in_thirteen_ways() -> None:
 
 @pytest.mark.parametrize("at", range(2, 15))
 def test_state_between_dispatches_is_the_state_clauses(at: int) -> None:
-    one = case(expectation="again")
-    finding = only(judged(Device(spoils=(at,)), one))
-    assert (finding.clause, finding.outcome, finding.case, finding.suspects) == ("tensor.position", "fail", one, ())
-    finding = only(judged(Device(spoils=(at,)), replace(one, layout_clause=None)))
+    test_case = case(expectation="again")
+    finding = only(judged(Device(spoils=(at,)), test_case))
+    assert (finding.clause, finding.outcome, finding.case, finding.suspects) == (
+        "tensor.position",
+        "fail",
+        test_case,
+        (),
+    )
+    finding = only(judged(Device(spoils=(at,)), replace(test_case, layout_clause=None)))
     assert finding.clause == "clip.formula"
-    assert judged(Device(spoils=(15,)), one).findings == ()
+    assert judged(Device(spoils=(15,)), test_case).findings == ()
 
 
 def test_only_the_first_finding_of_several_is_told() -> None:
@@ -113,7 +118,7 @@ def test_neighbours_are_all_that_the_tensors_allow() -> None:
         clip(Min=low, Max=high, ScaleBias=double),
         clip(Min=one_number[0], Max=high),
         clip(Min=low, Max=one_number[1]),
-        *(clip(Min=low, Max=high, ScaleBias=one) for one in one_factor),
+        *(clip(Min=low, Max=high, ScaleBias=scale_bias) for scale_bias in one_factor),
         clip(Min=-low, Max=high),
         clip(Min=low, Max=high, ScaleBias=other_sign),
         threshold(Min=f32(2)),
@@ -124,27 +129,30 @@ def test_neighbours_are_all_that_the_tensors_allow() -> None:
     clips = [clip(FLOAT, Min=low, Max=high), clip(FLOAT, Min=low, Max=high, ScaleBias=double)]
     thresholds = [threshold(FLOAT, Min=low), threshold(FLOAT, Min=low, ScaleBias=double)]
     rounds = [rounding(FLOAT, mode) for mode in (modes[-1], *modes[:-1])]
-    found = neighbours(clip(FLOAT))
+    operators = neighbours(clip(FLOAT))
     nearly = [
         clip(FLOAT, Min=f32(1), Max=high),
         clip(FLOAT, Min=low, Max=one_number[1]),
-        *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in one_factor),
+        *(clip(FLOAT, Min=low, Max=high, ScaleBias=scale_bias) for scale_bias in one_factor),
         clip(FLOAT, Min=-low, Max=high),
         clip(FLOAT, Min=low, Max=high * f32(1 + 2.0**-20)),
-        *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in (other_sign, ScaleBias(2 + 2.0**-19, 1))),
+        *(
+            clip(FLOAT, Min=low, Max=high, ScaleBias=scale_bias)
+            for scale_bias in (other_sign, ScaleBias(2 + 2.0**-19, 1))
+        ),
     ]
-    assert len(found) == 15
-    assert sorted(map(repr, found)) == sorted(map(repr, [*clips, *nearly, *thresholds, *rounds]))
+    assert len(operators) == 15
+    assert sorted(map(repr, operators)) == sorted(map(repr, [*clips, *nearly, *thresholds, *rounds]))
     assert len(neighbours(clip(tensor((5,), strides=(2,))))) == 4, "of strided tensors those that differ in all"
     assert sorted(map(repr, neighbours(rounding(FLOAT)))) == sorted(
-        map(repr, [*clips, *thresholds, *(one for one in rounds if one != rounding(FLOAT))])
+        map(repr, [*clips, *thresholds, *(operator for operator in rounds if operator != rounding(FLOAT))])
     )
 
 
 def test_a_kernel_is_asked_among_others_in_both_directions_and_alone_again() -> None:
     device = Device()
-    one = case(expectation="beside others")
-    judgement = judged(device, one)
+    test_case = case(expectation="beside others")
+    judgement = judged(device, test_case)
     assert set(judgement.clauses) == {"tensor.position", *MEMORY_CLAUSES, "clip.formula"}
     assert (judgement.elements, len(judgement.executions)) == (140, 28)
     among, turns = device.dispatched[-28:-4], device.dispatched[-4:-1]
@@ -158,13 +166,13 @@ def test_a_kernel_is_asked_among_others_in_both_directions_and_alone_again() -> 
 @pytest.mark.parametrize("back", range(1, 29))
 def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
     device = Device()
-    one = case(values=(-2, 0, 1, 3, 5), expectation="beside others")
-    judged(device, one)
+    test_case = case(values=(-2, 0, 1, 3, 5), expectation="beside others")
+    judged(device, test_case)
     at = len(device.dispatched) - back + 1
-    finding = only(judged(Device(spoils=(at,)), one))
+    finding = only(judged(Device(spoils=(at,)), test_case))
     wrong = device.dispatched[at - 1]
     assert (finding.clause, finding.suspects) == ("tensor.position", ())
-    assert replace(finding.case, operator=clip(), clause="clip.formula", beside=()) == one
+    assert replace(finding.case, operator=clip(), clause="clip.formula", beside=()) == test_case
     assert finding.case.operator == wrong, "the data shown belong to the kernel that is wrong"
     assert finding.case.beside == tuple(device.dispatched[-28:-16])
 
@@ -225,15 +233,17 @@ def without_scale_bias(name: str) -> Device:
 def test_a_neighbour_of_the_same_operator_that_is_refused_on_its_own_too_is_told_as_a_case_of_its_own(
     expectation: str,
 ) -> None:
-    one = case(expectation=expectation)
-    judgement = judged(without_scale_bias(clip().name), one)
+    test_case = case(expectation=expectation)
+    judgement = judged(without_scale_bias(clip().name), test_case)
     finding = only(judgement)
     assert (finding.clause, finding.outcome) == ("clip.scale-bias.integer", "fail")
     assert (finding.case.expectation, finding.case.beside) == ("oracle", ())
     assert finding.case.operator.attributes["ScaleBias"] == ScaleBias(2, 1)
     assert only(judged(without_scale_bias(clip().name), finding.case)).clause == finding.clause, "it can be replayed"
-    assert 0 < len(judgement.executions) <= len(judged(Device(), one).executions)
-    assert judged(without_scale_bias(threshold().name), one).findings == (), "of another operator its own tests tell"
+    assert 0 < len(judgement.executions) <= len(judged(Device(), test_case).executions)
+    assert judged(without_scale_bias(threshold().name), test_case).findings == (), (
+        "of another operator its own tests tell"
+    )
 
 
 def test_a_second_kernel_of_the_same_description_is_one_of_the_others() -> None:
@@ -268,12 +278,12 @@ def test_a_case_that_loses_what_set_it_apart_from_a_neighbour_keeps_one_of_the_t
 @pytest.mark.parametrize("at", [2, 17, 35])
 def test_a_kernel_that_errs_at_a_later_dispatch_is_not_repeatable(at: int) -> None:
     """One dispatch of another kernel comes first: the case alone."""
-    one = case(expectation="many times", layout_clause="execution.repeatable")
-    finding = only(judged(Device(spoils=(at,)), one))
-    assert (finding.clause, finding.case) == ("execution.repeatable", one)
-    assert judged(Device(spoils=(36,)), one).findings == ()
+    test_case = case(expectation="many times", layout_clause="execution.repeatable")
+    finding = only(judged(Device(spoils=(at,)), test_case))
+    assert (finding.clause, finding.case) == ("execution.repeatable", test_case)
+    assert judged(Device(spoils=(36,)), test_case).findings == ()
     device = Device()
-    judged(device, one)
+    judged(device, test_case)
     assert (len(device.dispatched), len(device.created)) == (35, 2)
     assert len({tuple(values) for values in device.inputs}) == 5
 
@@ -341,7 +351,7 @@ class ThresholdCloses(Device):
             usual, device = kernel.close, self
 
             def close() -> None:
-                if device.always or len({one.name for one in device.created}) > 1:
+                if device.always or len({operator.name for operator in device.created}) > 1:
                     raise OSError("closing fails")
                 usual()
 
@@ -360,9 +370,9 @@ def test_a_neighbour_that_never_closes_is_another_clauses_business(expectation: 
 
 
 def test_a_kernel_of_a_named_company_that_never_closes_is_another_clauses_business() -> None:
-    one = case(expectation="beside others", beside=(threshold(), clip()))
-    assert judged(ThresholdCloses(), one).findings == ()
-    assert only(judged(ThresholdClosesAlone(), one)).outcome == "crash"
+    test_case = case(expectation="beside others", beside=(threshold(), clip()))
+    assert judged(ThresholdCloses(), test_case).findings == ()
+    assert only(judged(ThresholdClosesAlone(), test_case)).outcome == "crash"
 
 
 HISTORIES = ["dispatched again", "after another", "beside another"]
@@ -410,7 +420,7 @@ class SpoiledByOthers(Device):
     ended = 0
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
-        others = {repr(one) for one in self.dispatched} - {repr(clip())}
+        others = {repr(description) for description in self.dispatched} - {repr(clip())}
         self.spoils = (len(self.dispatched) + 1,) if operator == clip() and others else ()
         super().dispatch(operator, memory, bindings)
         if self.spoils:
@@ -425,9 +435,9 @@ def test_what_only_others_make_wrong_is_told_once_with_each_of_them(expectation:
     SpoiledByOthers.ended = 0
     finding = only(judged(SpoiledByOthers(), case(expectation=expectation)))
     assert finding.clause == "execution.independent"
-    ran = {label: said for label, said in finding.details if label.startswith("kernel")}
+    ran = {label: detail for label, detail in finding.details if label.startswith("kernel")}
     assert list(ran) == ["kernel 1", "kernel 2"]
-    assert [said.split()[0] for said in ran.values()] == ["ELEMENT_WISE_CLIP,", "ELEMENT_WISE_THRESHOLD,"]
+    assert [detail.split()[0] for detail in ran.values()] == ["ELEMENT_WISE_CLIP,", "ELEMENT_WISE_THRESHOLD,"]
     assert SpoiledByOthers.ended == 1, "the device that showed the case right by itself is closed"
 
 
@@ -451,8 +461,8 @@ def test_where_the_output_is_no_inputs_memory_a_kernel_is_asked_with_its_inputs_
     operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})
     values = Values.of([1, 2, 3], DataType.FLOAT32)
     streams = Streams((("ATensor", values), ("BTensor", values)))
-    one = Case(operator, streams, "logical-equals.formula", expectation="again")
-    assert judge_case(Bench("comparing", Comparing(), {}, load_tables()), one).findings == ()
+    test_case = Case(operator, streams, "logical-equals.formula", expectation="again")
+    assert judge_case(Bench("comparing", Comparing(), {}, load_tables()), test_case).findings == ()
     assert [it["BTensor"].offset < it["ATensor"].offset for it in placed[1:]][:5] == [False, False, True, False, False]
     assert len(placed) == 1 + 7 + 3 + 2 * 3, "the values, all of whose results are alike, then each input changed"
 
@@ -471,8 +481,8 @@ def company(name: str) -> set[str]:
     device = Bench("noting", Noting(), {}, load_tables())
     for count in range(1, 31):
         floats = tensor((count,), DataType.FLOAT32)
-        given = clip().attributes if name == clip().name else {"ScaleBias": None}
-        operator = replace(clip(floats), name=name, attributes=given)
+        attributes = clip().attributes if name == clip().name else {"ScaleBias": None}
+        operator = replace(clip(floats), name=name, attributes=attributes)
         judge_case(device, case(operator, [1, 2], clause="tensor.position", expectation="beside another"))
     return made - {name}
 
@@ -518,12 +528,12 @@ class LeavesToTheLast(Device):
 
 @pytest.mark.parametrize("leaves", [LeavesToTheNext, LeavesToTheLast])
 def test_what_a_refused_description_leaves_behind_is_told_with_it(leaves: type[Device]) -> None:
-    one = case(values=(-2, 0, 1, 3, 5), expectation="after a refusal")
-    finding = only(judged(leaves(), one))
-    assert (finding.clause, finding.outcome, finding.case) == ("execution.independent", "fail", one)
+    test_case = case(values=(-2, 0, 1, 3, 5), expectation="after a refusal")
+    finding = only(judged(leaves(), test_case))
+    assert (finding.clause, finding.outcome, finding.case) == ("execution.independent", "fail", test_case)
     assert details(finding)["kernel 1"].endswith(": was refused")
     device = Device()
-    judgement = judged(device, one)
+    judgement = judged(device, test_case)
     assert (judgement.findings, judgement.elements) == ((), 5 * (1 + 3 * 3))
     assert "execution.independent" in judgement.clauses
     assert (device.created, len(device.closed)) == ([clip()] * 5, 5)
@@ -555,11 +565,11 @@ def test_a_description_that_should_be_refused_and_is_accepted_breaks_its_own_con
 
     device = Lenient()
     findings = judged(device, case(expectation="after a refusal")).findings
-    assert [one.clause for one in findings] == ["clip.constraint.sizes"] * (answer == "accepts")
-    for one in findings:
-        assert one.case.expectation == "refused"
-        assert only(judged(Lenient(), one.case)).clause == one.clause, "it can be replayed"
-        assert judged(Device(), one.case).findings == ()
+    assert [finding.clause for finding in findings] == ["clip.constraint.sizes"] * (answer == "accepts")
+    for finding in findings:
+        assert finding.case.expectation == "refused"
+        assert only(judged(Lenient(), finding.case)).clause == finding.clause, "it can be replayed"
+        assert judged(Device(), finding.case).findings == ()
     assert len(device.created) == 3, "two before it, and one to be judged alone"
     assert device.closed == device.created
     wrong = only(judged(AlwaysWrong(), case(expectation="after a refusal")))
@@ -571,8 +581,8 @@ def test_a_mismatched_description_must_be_refused_and_has_other_attributes(name:
     tables = load_tables()
     subject = Subject.on(tables.operators[name], tables.operators[name].data_types[0], FeatureLevel(LEVEL))
     operator = subject.describe(subject.flat(3), subject.attributes())
-    one = Case(operator, subject.distinct(3).streams, "execution.independent")
-    odd = mismatched(Bench("none", Device(), {}, tables), one)
+    test_case = Case(operator, subject.distinct(3).streams, "execution.independent")
+    odd = mismatched(Bench("none", Device(), {}, tables), test_case)
     assert violations(odd, FeatureLevel(LEVEL), tables) != ()
     changeable = [item for item in subject.table.attributes if item.type != FUSED]
     assert (odd.attributes != operator.attributes) == bool(changeable)

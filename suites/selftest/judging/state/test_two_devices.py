@@ -48,9 +48,9 @@ def test_a_right_one_passes_and_its_second_device_is_closed() -> None:
     class Right(Counted):
         pass
 
-    found, _ = judged(Right())
-    assert (found.findings, "execution.independent" in found.clauses) == ((), True)
-    assert len(found.executions) == 5
+    judgement, _ = judged(Right())
+    assert (judgement.findings, "execution.independent" in judgement.clauses) == ((), True)
+    assert len(judgement.executions) == 5
     assert Right.opened == 0
 
 
@@ -58,10 +58,10 @@ def test_one_that_has_no_second_device_cannot_express_it() -> None:
     class Single(Counted):
         most = 1
 
-    found, afterwards = judged(Single())
-    assert found.unsupported is not None
-    assert "one at a time" in found.unsupported
-    assert (found.findings, afterwards.findings, Single.opened) == ((), (), 0)
+    judgement, afterwards = judged(Single())
+    assert judgement.unsupported is not None
+    assert "one at a time" in judgement.unsupported
+    assert (judgement.findings, afterwards.findings, Single.opened) == ((), (), 0)
 
 
 def test_one_whose_second_device_breaks_while_it_is_opened_is_at_fault() -> None:
@@ -69,8 +69,8 @@ def test_one_whose_second_device_breaks_while_it_is_opened_is_at_fault() -> None
         most = 1
         error = OSError("the context is taken")
 
-    found, afterwards = judged(Breaks())
-    (finding,) = found.findings
+    judgement, afterwards = judged(Breaks())
+    (finding,) = judgement.findings
     assert finding.outcome == "crash"
     assert "the context is taken" in str(finding.details)
     assert afterwards.findings == ()
@@ -80,7 +80,7 @@ def test_one_whose_second_device_breaks_while_it_is_opened_is_at_fault() -> None
     "mutant", [state.SecondDeviceComputesNothing, state.DeviceOpenedLastIsCurrent, state.ClosingADeviceEndsAll]
 )
 def test_a_wrong_one_is_told_and_the_bench_goes_on_with_another_device(mutant: type[Reference]) -> None:
-    found, afterwards = judged(mutant())
-    assert {finding.clause for finding in found.findings} == {"execution.independent"}
-    assert all(finding.settled and finding.case.expectation == "on two devices" for finding in found.findings)
+    judgement, afterwards = judged(mutant())
+    assert {finding.clause for finding in judgement.findings} == {"execution.independent"}
+    assert all(finding.settled and finding.case.expectation == "on two devices" for finding in judgement.findings)
     assert afterwards.findings == ()

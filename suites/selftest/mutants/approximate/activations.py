@@ -28,9 +28,9 @@ class _WrongActivation(Reference):
         """The wrong results of the activation, of numbers in FLOAT64."""
         if activation.name != f"ACTIVATION_{self.activation}":
             return super().activate(activation, results, inputs)
-        given = {name.lower(): np.float64(value) for name, value in activation.attributes.items()}  # type: ignore[arg-type]
+        attributes = {name.lower(): np.float64(value) for name, value in activation.attributes.items()}  # type: ignore[arg-type]
         wide = [array.astype(np.float64) for array in (results, *inputs)]
-        return np.asarray(type(self).wrong(wide[0], wide[1:], given)).astype(results.dtype)
+        return np.asarray(type(self).wrong(wide[0], wide[1:], attributes)).astype(results.dtype)
 
 
 @dataclass(frozen=True)
@@ -48,27 +48,27 @@ class Row:
     wrong: Wrong
 
 
-def plainly(name: str, x: Array, given: Numbers, **other: float) -> Array:
+def plainly(name: str, x: Array, attributes: Numbers, **other: float) -> Array:
     """The right results of another activation, or of other numbers."""
-    return np.asarray(ACTIVATIONS[name](x, **{**given, **other}))
+    return np.asarray(ACTIVATIONS[name](x, **{**attributes, **other}))
 
 
 def left_over(x: Array, right: Array, width: int) -> Array:
     """The right results, but for the elements behind the last whole vector of so many: these stay as they are."""
-    found, whole = right.reshape(-1).copy(), x.size // width * width
-    found[whole:] = x.reshape(-1)[whole:]
-    return found.reshape(x.shape)
+    results, whole = right.reshape(-1).copy(), x.size // width * width
+    results[whole:] = x.reshape(-1)[whole:]
+    return results.reshape(x.shape)
 
 
 ROWS = {
-    "ReluIgnored": Row("RELU", "The activation is not applied.", lambda x, ab, given: x),
+    "ReluIgnored": Row("RELU", "The activation is not applied.", lambda x, ab, attributes: x),
     "ReluOfFirst": Row(
-        "RELU", "The activation is applied to the first operand.", lambda x, ab, given: np.clip(ab[0], 0, None)
+        "RELU", "The activation is applied to the first operand.", lambda x, ab, attributes: np.clip(ab[0], 0, None)
     ),
     "ReluBeforeSum": Row(
         "RELU",
         "The activation is applied to each operand before they are added.",
-        lambda x, ab, given: np.clip(ab[0], 0, None) + np.clip(ab[1], 0, None),
+        lambda x, ab, attributes: np.clip(ab[0], 0, None) + np.clip(ab[1], 0, None),
     ),
     "ReluKeepsSmall": Row(
         "RELU", "Sums from -1 to 0 are kept.", lambda x, ab, given: np.where((x < 0) & (x > -1), x, np.clip(x, 0, None))
@@ -76,7 +76,7 @@ ROWS = {
     "LeakyOnPositive": Row(
         "LEAKY_RELU",
         "Alpha multiplies what is positive.",
-        lambda x, ab, given: np.where(x < 0, x, given["alpha"] * x),
+        lambda x, ab, attributes: np.where(x < 0, x, attributes["alpha"] * x),
     ),
     "LeakyByDefault": Row(
         "LEAKY_RELU",
@@ -116,7 +116,7 @@ ROWS = {
     "LinearOfEach": Row(
         "LINEAR",
         "Each operand goes through the activation, and then they are added.",
-        lambda x, ab, given: sum(given["alpha"] * one + given["beta"] for one in ab),
+        lambda x, ab, given: sum(given["alpha"] * operand + given["beta"] for operand in ab),
     ),
     "HardSigmoidWithoutTop": Row(
         "HARD_SIGMOID",
@@ -256,9 +256,9 @@ class LaterActivationIsIdentity(Reference):
 
     def refuses(self, operator: OperatorDesc) -> str:
         """As ever, but for those activations."""
-        said = super().refuses(operator)
+        reason = super().refuses(operator)
         later = operator.activation is not None and operator.activation.name in ("ACTIVATION_CELU", "ACTIVATION_GELU")
-        return "" if later and said.startswith(self.clause) else said
+        return "" if later and reason.startswith(self.clause) else reason
 
     def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
         """Those activations are left out."""

@@ -16,10 +16,10 @@ _HALF_TURN = 3.140625
 
 def polynomial(x: Array, factors: Sequence[float]) -> Array:
     """A polynomial in FLOAT64, the constant first."""
-    found = np.zeros(x.shape)
+    total = np.zeros(x.shape)
     for factor in reversed(factors):
-        found = found * x.astype(np.float64) + factor
-    return found
+        total = total * x.astype(np.float64) + factor
+    return total
 
 
 def short_exp(y: Array, x: Array) -> Array:
@@ -27,29 +27,29 @@ def short_exp(y: Array, x: Array) -> Array:
     wide = x.astype(np.float64)
     count = np.rint(wide / math.log(2))
     rest = wide - count * math.log(2)
-    found = polynomial(rest, [1 / math.factorial(n) for n in range(5)]) * np.exp2(count)
-    return np.where(np.isfinite(y) & (y != 0), found, y)
+    approximation = polynomial(rest, [1 / math.factorial(n) for n in range(5)]) * np.exp2(count)
+    return np.where(np.isfinite(y) & (y != 0), approximation, y)
 
 
 def short_log(y: Array, x: Array) -> Array:
     """The exponent's logarithm plus a series of the mantissa that is a few terms short."""
     mantissa, exponent = np.frexp(x.astype(np.float64))
     ratio = (mantissa * math.sqrt(2) - 1) / (mantissa * math.sqrt(2) + 1)
-    found = 2 * (ratio + ratio**3 / 3) + (exponent - 0.5) * math.log(2)
-    return np.where(np.isfinite(y), found, y)
+    approximation = 2 * (ratio + ratio**3 / 3) + (exponent - 0.5) * math.log(2)
+    return np.where(np.isfinite(y), approximation, y)
 
 
 def unreduced(odd: bool) -> Sequence[float]:
     """The series of the sine or the cosine to x^11, good for a turn and no further."""
-    found = [0.0] * 12
+    coefficients = [0.0] * 12
     for n in range(1 if odd else 0, 12, 2):
-        found[n] = (-1) ** (n // 2) / math.factorial(n)
-    return found
+        coefficients[n] = (-1) ** (n // 2) / math.factorial(n)
+    return coefficients
 
 
-def finite(y: Array, found: Array) -> Array:
+def finite(y: Array, approximation: Array) -> Array:
     """Other results where the right ones are finite."""
-    return np.where(np.isfinite(y), found, y).astype(y.dtype)
+    return np.where(np.isfinite(y), approximation, y).astype(y.dtype)
 
 
 def lost(y: Array, x: Array) -> Array:
@@ -57,9 +57,9 @@ def lost(y: Array, x: Array) -> Array:
     return np.where(np.isinf(x), y.dtype.type(np.nan), y)
 
 
-def row(operator: str, said: str, fault: object, types: str = "") -> Row:
+def row(operator: str, description: str, fault: object, types: str = "") -> Row:
     """A fault of a function's accuracy."""
-    return Row(operator, said, fault, "accuracy", types)  # type: ignore[arg-type]
+    return Row(operator, description, fault, "accuracy", types)  # type: ignore[arg-type]
 
 
 ROWS = {

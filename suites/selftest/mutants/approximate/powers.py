@@ -12,8 +12,8 @@ def through_logarithms(y: Array, x: Array, exponent: Array) -> Array:
     """Integers raised to integers in FLOAT32, and truncated."""
     if y.dtype.kind == "f" or exponent.dtype.kind == "f":
         return y
-    found = np.exp2(exponent.astype(np.float32) * np.log2(np.abs(x).astype(np.float32)))
-    return np.where((x > 1) & (exponent > 1), kept_within(found, y.dtype), y)
+    power = np.exp2(exponent.astype(np.float32) * np.log2(np.abs(x).astype(np.float32)))
+    return np.where((x > 1) & (exponent > 1), kept_within(power, y.dtype), y)
 
 
 def of_narrow(y: Array, x: Array, exponent: Array) -> Array:
@@ -44,8 +44,8 @@ def numbers_of_fractions(y: Array, x: Array, exponent: Array) -> Array:
     """A negative base and a fractional exponent give the magnitude's power."""
     if y.dtype.kind != "f":
         return y
-    found = np.power(np.abs(x.astype(np.float64)), exponent.astype(np.float64)).astype(y.dtype)
-    return np.where(np.isnan(y) & ~np.isnan(x), found, y)
+    powers = np.power(np.abs(x.astype(np.float64)), exponent.astype(np.float64)).astype(y.dtype)
+    return np.where(np.isnan(y) & ~np.isnan(x), powers, y)
 
 
 def one_percent(y: Array, x: Array, exponent: Array) -> Array:

@@ -25,84 +25,88 @@ class _Quantising(Reference):
         """The wrong results."""
         if operator.name != self.operator:
             return super().compute_exact(operator, inputs)
-        given = dict(zip(operator.inputs, inputs, strict=True))
-        return type(self).computed(given, operator.output.data_type.numpy)
+        named_inputs = dict(zip(operator.inputs, inputs, strict=True))
+        return type(self).computed(named_inputs, operator.output.data_type.numpy)
 
 
-def without(given: Given, *names: str) -> Given:
+def without(inputs: Given, *names: str) -> Given:
     """The inputs, some of them left out."""
-    return {name: array for name, array in given.items() if name not in names}
+    return {name: array for name, array in inputs.items() if name not in names}
 
 
-def ratio(given: Given, dtype: np.dtype[Any], whole: Callable[[Array], Array]) -> Array:
+def ratio(inputs: Given, dtype: np.dtype[Any], whole: Callable[[Array], Array]) -> Array:
     """QUANTIZE_LINEAR with another rounding to whole numbers."""
-    quotients = given["InputTensor"].astype(np.float32) / given["ScaleTensor"].astype(np.float32)
-    zero_point = given.get("ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+    quotients = inputs["InputTensor"].astype(np.float32) / inputs["ScaleTensor"].astype(np.float32)
+    zero_point = inputs.get("ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
     return kept_within(whole(quotients) + zero_point, dtype)
 
 
-def wrapped(given: Given, dtype: np.dtype[Any]) -> Array:
+def wrapped(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZE_LINEAR modulo 2^8."""
-    exact = ratio(given, np.dtype(np.int32), np.rint).astype(np.int64)
+    exact = ratio(inputs, np.dtype(np.int32), np.rint).astype(np.int64)
     return exact.astype(np.uint8).view(dtype)
 
 
-def rough(given: Given, dtype: np.dtype[Any]) -> Array:
+def rough(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZE_LINEAR by a reciprocal of twelve bits."""
-    inverse = (1 / given["ScaleTensor"].astype(np.float32)).astype(np.float32)
+    inverse = (1 / inputs["ScaleTensor"].astype(np.float32)).astype(np.float32)
     short = (inverse.view(np.uint32) & np.uint32(0xFFFFF000)).view(np.float32)
     return quantised(
-        given["InputTensor"].astype(np.float32) * short, {**given, "ScaleTensor": np.ones(1, np.float32)}, dtype
+        inputs["InputTensor"].astype(np.float32) * short, {**inputs, "ScaleTensor": np.ones(1, np.float32)}, dtype
     )
 
 
-def narrow_difference(given: Given, dtype: np.dtype[Any]) -> Array:
+def narrow_difference(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """DEQUANTIZE_LINEAR with differences of the input's own type, which wrap."""
-    x = given["InputTensor"]
-    difference = x - given.get("ZeroPointTensor", np.zeros(1, x.dtype))
+    x = inputs["InputTensor"]
+    difference = x - inputs.get("ZeroPointTensor", np.zeros(1, x.dtype))
     narrow = difference if x.dtype.itemsize < 4 else difference.astype(np.int64)
-    return (narrow.astype(np.float32) * given["ScaleTensor"].astype(np.float32)).astype(dtype)
+    return (narrow.astype(np.float32) * inputs["ScaleTensor"].astype(np.float32)).astype(dtype)
 
 
-def two_off(given: Given, dtype: np.dtype[Any]) -> Array:
+def two_off(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """DEQUANTIZE_LINEAR two numbers further from zero."""
-    found = dequantised(given).astype(dtype)
+    results = dequantised(inputs).astype(dtype)
     for _ in range(2):
-        found = np.where(np.isfinite(found), np.nextafter(found, np.copysign(dtype.type(np.inf), found)), found)
-    return found
+        results = np.where(
+            np.isfinite(results), np.nextafter(results, np.copysign(dtype.type(np.inf), results)), results
+        )
+    return results
 
 
-def zero_point_added(given: Given, dtype: np.dtype[Any]) -> Array:
+def zero_point_added(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """DEQUANTIZE_LINEAR of the sum with the zero point."""
-    zero_point = given.get("ZeroPointTensor", np.zeros(1, np.int64)).astype(np.int64)
-    total = (given["InputTensor"].astype(np.int64) + zero_point).astype(np.float32)
-    return (total * given["ScaleTensor"].astype(np.float32)).astype(dtype)
+    zero_point = inputs.get("ZeroPointTensor", np.zeros(1, np.int64)).astype(np.int64)
+    total = (inputs["InputTensor"].astype(np.int64) + zero_point).astype(np.float32)
+    return (total * inputs["ScaleTensor"].astype(np.float32)).astype(dtype)
 
 
-def swapped(given: Given, dtype: np.dtype[Any]) -> Array:
+def swapped(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZED_LINEAR_ADD with each scale on the other input."""
-    other = {**given, "AScaleTensor": given["BScaleTensor"], "BScaleTensor": given["AScaleTensor"]}
-    return quantised(dequantised(other, "A") + dequantised(other, "B"), given, dtype, "Output")
+    other = {**inputs, "AScaleTensor": inputs["BScaleTensor"], "BScaleTensor": inputs["AScaleTensor"]}
+    return quantised(dequantised(other, "A") + dequantised(other, "B"), inputs, dtype, "Output")
 
 
-def summed(given: Given, dtype: np.dtype[Any], *left_out: str) -> Array:
+def summed(inputs: Given, dtype: np.dtype[Any], *left_out: str) -> Array:
     """QUANTIZED_LINEAR_ADD with some inputs left out."""
-    fewer = without(given, *left_out)
+    fewer = without(inputs, *left_out)
     return quantised(dequantised(fewer, "A") + dequantised(fewer, "B"), fewer, dtype, "Output")
 
 
-def without_zero_scale(given: Given, dtype: np.dtype[Any]) -> Array:
+def without_zero_scale(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZED_LINEAR_ADD with 1 in place of a scale of 0."""
-    scales = {name: np.where(given[name] == 0, np.float32(1), given[name]) for name in ("AScaleTensor", "BScaleTensor")}
-    return summed({**given, **scales}, dtype)
+    scales = {
+        name: np.where(inputs[name] == 0, np.float32(1), inputs[name]) for name in ("AScaleTensor", "BScaleTensor")
+    }
+    return summed({**inputs, **scales}, dtype)
 
 
-def half_of_each(given: Given, dtype: np.dtype[Any]) -> Array:
+def half_of_each(inputs: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZED_LINEAR_ADD of inputs that are quantised each by itself, and then added."""
-    plain = without(given, "OutputZeroPointTensor")
+    plain = without(inputs, "OutputZeroPointTensor")
     wide = np.dtype(np.int32)
-    total = sum(quantised(dequantised(given, name), plain, wide, "Output").astype(np.float64) for name in "AB")
-    zero_point = given.get("OutputZeroPointTensor", np.zeros(1, np.int8)).astype(np.float64)
+    total = sum(quantised(dequantised(inputs, name), plain, wide, "Output").astype(np.float64) for name in "AB")
+    zero_point = inputs.get("OutputZeroPointTensor", np.zeros(1, np.int8)).astype(np.float64)
     return kept_within(np.asarray(total) + zero_point, dtype)
 
 
@@ -110,24 +114,24 @@ _ROWS: dict[str, tuple[str, str, Computed]] = {
     "QuantizeTruncates": (
         "QUANTIZE_LINEAR",
         "Quotients are truncated.",
-        lambda given, dtype: ratio(given, dtype, np.trunc),
+        lambda inputs, dtype: ratio(inputs, dtype, np.trunc),
     ),
     "QuantizeHalvesDown": (
         "QUANTIZE_LINEAR",
         "Halves are rounded toward zero.",
-        lambda given, dtype: ratio(given, dtype, lambda q: np.sign(q) * np.ceil(np.abs(q) - np.float32(0.5))),
+        lambda inputs, dtype: ratio(inputs, dtype, lambda q: np.sign(q) * np.ceil(np.abs(q) - np.float32(0.5))),
     ),
     "QuantizeWithoutZeroPoint": (
         "QUANTIZE_LINEAR",
         "The zero point is ignored.",
-        lambda given, dtype: ratio(without(given, "ZeroPointTensor"), dtype, np.rint),
+        lambda inputs, dtype: ratio(without(inputs, "ZeroPointTensor"), dtype, np.rint),
     ),
     "QuantizeWraps": ("QUANTIZE_LINEAR", "Results wrap instead of being kept within the type.", wrapped),
     "QuantizeByRoughReciprocal": ("QUANTIZE_LINEAR", "It multiplies with a reciprocal of twelve bits.", rough),
     "QuantizeKeepsWithinSigned": (
         "QUANTIZE_LINEAR",
         "UINT8 results stay below 128.",
-        lambda given, dtype: np.minimum(ratio(given, dtype, np.rint), dtype.type(127)),
+        lambda inputs, dtype: np.minimum(ratio(inputs, dtype, np.rint), dtype.type(127)),
     ),
     "DequantizeInItsOwnType": ("DEQUANTIZE_LINEAR", "Narrow differences wrap.", narrow_difference),
     "DequantizeAddsZeroPoint": ("DEQUANTIZE_LINEAR", "The zero point is added.", zero_point_added),
@@ -157,10 +161,10 @@ _ROWS: dict[str, tuple[str, str, Computed]] = {
 }
 
 
-def _made(name: str, operator: str, said: str, computed: Computed) -> type[Reference]:
+def _made(name: str, operator: str, description: str, computed: Computed) -> type[Reference]:
     prefix = operator.lower().replace("_", "-")
     members = {
-        "__doc__": said,
+        "__doc__": description,
         "__module__": __name__,
         "operator": f"ELEMENT_WISE_{operator}",
         "clause": f"{prefix}.formula",

@@ -35,12 +35,12 @@ def _rows() -> Iterator[tuple[str, Row]]:
         for clause in table.clauses:
             if is_bounded(table, clause):
                 tail = clause.id.partition(".")[2]
-                said, fault = FAULTS[_kind(clause)]
+                description, fault = FAULTS[_kind(clause)]
                 kinds = clause.data_types if isinstance(clause.data_types, tuple) else ("FLOAT32", "FLOAT16")
                 name = "".join(word.capitalize() for word in clause.id.replace(".", "-").split("-"))
                 yield (
                     f"{name}Broken",
-                    Row(table.short_name, f"{said}: {clause.text}", fault, tail, " ".join(kinds).lower()),
+                    Row(table.short_name, f"{description}: {clause.text}", fault, tail, " ".join(kinds).lower()),
                 )
 
 

@@ -45,8 +45,8 @@ class _FailsAtPoint(Reference):
 
     def _is_there(self, operator: OperatorDesc, inputs: list[Array]) -> bool:
         table = load_tables().operator(operator.name)
-        given = dict(zip(operator.inputs, inputs, strict=True))
-        named = {name: given[member] for name, member in table.formula_names.items() if member in given}
+        named_inputs = dict(zip(operator.inputs, inputs, strict=True))
+        named = {name: named_inputs[member] for name, member in table.formula_names.items() if member in named_inputs}
         with np.errstate(all="ignore"):
             return any(
                 bool(np.any(point.where(named)))
@@ -63,12 +63,14 @@ def _of_table(table: OperatorTable) -> Iterator[Any]:
     for clause in table.clauses:
         about = {"__module__": __name__, "operator": table.operator, "clause": clause.id}
         if clause.check in ("scale-bias", "scale-bias.integer"):
-            said = f"{table.short_name} ignores ScaleBias: {clause.text}"
+            description = f"{table.short_name} ignores ScaleBias: {clause.text}"
             kinds = "f" if clause.check == "scale-bias" else "iu"
-            yield type(named(clause, "Ignored"), (_WithoutScaleBias,), {"__doc__": said, "kinds": kinds, **about})
+            yield type(
+                named(clause, "Ignored"), (_WithoutScaleBias,), {"__doc__": description, "kinds": kinds, **about}
+            )
         elif clause.check == "silent" and clause.id not in _ALWAYS:
-            said = f"{table.short_name} fails where the page is silent: {clause.text}"
-            yield type(named(clause, "Fails"), (_FailsAtPoint,), {"__doc__": said, **about})
+            description = f"{table.short_name} fails where the page is silent: {clause.text}"
+            yield type(named(clause, "Fails"), (_FailsAtPoint,), {"__doc__": description, **about})
 
 
 APPROXIMATE = (

@@ -21,11 +21,13 @@ class _Overlooking(Reference):
         raise NotImplementedError
 
     def refuses(self, operator: OperatorDesc) -> str:
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        found = tuple(
-            item for item in found if not fnmatch.fnmatchcase(item.clause, self.ignored) or not self.overlooks(operator)
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        rule_violations = tuple(
+            item
+            for item in rule_violations
+            if not fnmatch.fnmatchcase(item.clause, self.ignored) or not self.overlooks(operator)
         )
-        return "; ".join(item.text for item in found)
+        return "; ".join(item.text for item in rule_violations)
 
 
 # Sizes of input and output.

@@ -25,12 +25,12 @@ class _LastOfFew(Reference):
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
         """The right results, but for that one."""
-        found = super().compute_exact(operator, inputs)
-        if operator.name != self.operator or found.size != self.count or operator.data_type is not self.data_type:
-            return found
-        flat = found.reshape(-1).copy()
+        results = super().compute_exact(operator, inputs)
+        if operator.name != self.operator or results.size != self.count or operator.data_type is not self.data_type:
+            return results
+        flat = results.reshape(-1).copy()
         flat[-1] = inputs[0].reshape(-1)[-1]
-        return flat.reshape(found.shape)
+        return flat.reshape(results.shape)
 
 
 class MaxOfOneIsTheFirst(_LastOfFew):

@@ -29,7 +29,7 @@ class _Keeping(Reference):
         def dispatch(self, memory: Array, bindings: Bindings) -> None:
             """Compute, or write what was computed last."""
             device, operator = self.device, self.operator
-            inputs = {name: device.read(memory, bindings[name], one) for name, one in operator.inputs.items()}
+            inputs = {name: device.read(memory, bindings[name], tensor) for name, tensor in operator.inputs.items()}
             target = _output(operator)
             if self.last is not None and isinstance(device, _Keeping) and device.is_same(self.last[0], inputs):
                 device.write(memory, bindings[target], operator.output, self.last[1])
@@ -172,7 +172,7 @@ class RefusedTypesSpoilTheNextKernel(_RefusalSpoilsTheNext):
     def is_reason(self, operator: OperatorDesc) -> bool:
         """Unlike types of equal sizes."""
         tensors = operator.tensors.values()
-        return len({one.data_type for one in tensors}) > 1 and len({one.sizes for one in tensors}) == 1
+        return len({tensor.data_type for tensor in tensors}) > 1 and len({tensor.sizes for tensor in tensors}) == 1
 
 
 class RefusedDimensionsSpoilTheNextKernel(_RefusalSpoilsTheNext):

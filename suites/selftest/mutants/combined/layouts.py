@@ -21,23 +21,23 @@ from dmlcts.suites.selftest.mutants.reference import Array
 def dense(tensor: TensorDesc) -> Strides:
     """Strides in the same order as the tensor's, with the same zeros, without gaps."""
     strides = tensor.element_strides
-    found = [0] * tensor.rank
+    packed_strides = [0] * tensor.rank
     step = 1
     for axis in sorted(range(tensor.rank), key=lambda axis: (strides[axis], -axis)):
         if strides[axis]:
-            found[axis] = step
+            packed_strides[axis] = step
             step *= tensor.sizes[axis]
-    return tuple(found)
+    return tuple(packed_strides)
 
 
 def unpadded(tensor: TensorDesc) -> Strides:
     """Packed strides in row-major order, with the tensor's zeros."""
-    found = []
+    strides = []
     step = 1
     for size, stride in zip(reversed(tensor.sizes), reversed(tensor.element_strides), strict=True):
-        found.append(step if stride else 0)
+        strides.append(step if stride else 0)
         step *= size if stride else 1
-    return tuple(reversed(found))
+    return tuple(reversed(strides))
 
 
 # Broadcasts.
@@ -126,12 +126,12 @@ class RaggedTilesNotTransposed(Displaced):
         return bool(matrix) and tensor.element_strides[-2] == 1 and tensor.element_strides[-1] == tensor.sizes[-2]
 
     def position(self, tensor: TensorDesc) -> Array:
-        found = self.places(tensor)
+        places = self.places(tensor)
         rows, columns = tensor.sizes[-2:]
         row, column = rows // 32 * 32, columns // 32 * 32
         corner = np.arange(rows - row)[:, None] * columns + np.arange(columns - column)
-        found[..., row:, column:] = found[..., :1, :1] + corner + row * columns + column
-        return found
+        places[..., row:, column:] = places[..., :1, :1] + corner + row * columns + column
+        return places
 
 
 # Gaps.
@@ -163,8 +163,8 @@ class RowsAlignedToFour(Displaced):
         return strided(tensor) and tensor.sizes[-1] >= 16 and tensor.element_strides[-1] == 1
 
     def position(self, tensor: TensorDesc) -> Array:
-        found = self.places(tensor)
-        return found - found[..., :1] % 4
+        places = self.places(tensor)
+        return places - places[..., :1] % 4
 
 
 class RowTailsReadPacked(Displaced):
@@ -178,11 +178,11 @@ class RowTailsReadPacked(Displaced):
         return bool(long) and strided(tensor) and tensor.element_strides[-1] == 1
 
     def position(self, tensor: TensorDesc) -> Array:
-        found = self.places(tensor)
+        places = self.places(tensor)
         tail = tensor.sizes[-1] // 4 * 4
         own = np.arange(tensor.element_count).reshape(tensor.sizes)
-        found[..., tail:] = own[..., tail:]
-        return found
+        places[..., tail:] = own[..., tail:]
+        return places
 
 
 class ColumnTakenAsContiguous(Restrided):
@@ -209,9 +209,9 @@ class OddFloat16PairsAtOddStrides(Displaced):
         return tensor.data_type is DataType.FLOAT16 and last > 1 and last % 2 == 1 and odd
 
     def position(self, tensor: TensorDesc) -> Array:
-        found = self.places(tensor).reshape(-1)
-        found[-1] = found[-2]
-        return found.reshape(tensor.sizes)
+        places = self.places(tensor).reshape(-1)
+        places[-1] = places[-2]
+        return places.reshape(tensor.sizes)
 
 
 class DimensionsMergedModulo256(Restrided):

@@ -138,12 +138,12 @@ class _Coordinates(Displaced):
     bits = 16
 
     def places(self, tensor: TensorDesc) -> Array:
-        found = np.zeros(tensor.sizes, np.int64)
+        positions = np.zeros(tensor.sizes, np.int64)
         for axis, (size, stride) in enumerate(zip(tensor.sizes, tensor.element_strides, strict=True)):
             shape = [1] * tensor.rank
             shape[axis] = size
-            found += ((np.arange(size, dtype=np.int64) & ((1 << self.bits) - 1)) * stride).reshape(shape)
-        return found
+            positions += ((np.arange(size, dtype=np.int64) & ((1 << self.bits) - 1)) * stride).reshape(shape)
+        return positions
 
     def position(self, tensor: TensorDesc) -> Array:
         return self.places(tensor)

@@ -73,8 +73,8 @@ class NegativeScalePositiveOnBroadcasts(_Unscaled):
         return broadcast(operator.input)
 
     def instead(self, operator: OperatorDesc) -> OperatorDesc:
-        given = operator.attributes["ScaleBias"]
-        return rescaled(operator, abs(given.scale)) if isinstance(given, ScaleBias) else operator
+        scale_bias = operator.attributes["ScaleBias"]
+        return rescaled(operator, abs(scale_bias.scale)) if isinstance(scale_bias, ScaleBias) else operator
 
 
 class BiasLostOnStrided64BitIntegers(_Unscaled):
@@ -98,9 +98,9 @@ class ScaleBiasTwiceWithBothStrided(_Unscaled):
         return strided(operator.input) and strided(operator.output)
 
     def wrong(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes["ScaleBias"]
-        assert isinstance(given, ScaleBias)
-        return self.compute(operator, self.scale_bias(x, given, operator.input.data_type))
+        scale_bias = operator.attributes["ScaleBias"]
+        assert isinstance(scale_bias, ScaleBias)
+        return self.compute(operator, self.scale_bias(x, scale_bias, operator.input.data_type))
 
 
 class ScaleBiasLostWithALargerTotalSize(_Unscaled):
@@ -331,9 +331,9 @@ class StridedInputScaledWhereItStands(Conditional):
         return scaled(operator) and strided(operator.input) and not broadcast(operator.input)
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
-        given = operator.attributes.get("ScaleBias")
+        scale_bias = operator.attributes.get("ScaleBias")
         super().dispatch(operator, memory, bindings)
-        if isinstance(given, ScaleBias) and self.strikes(operator, bindings) and not in_place(bindings):
+        if isinstance(scale_bias, ScaleBias) and self.strikes(operator, bindings) and not in_place(bindings):
             region: Region = bindings["InputTensor"]
             x = self.read(memory, region, operator.input)
-            self.write(memory, region, operator.input, self.scale_bias(x, given, operator.input.data_type))
+            self.write(memory, region, operator.input, self.scale_bias(x, scale_bias, operator.input.data_type))

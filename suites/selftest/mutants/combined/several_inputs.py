@@ -110,7 +110,7 @@ class SecondNotBroadcastIntoPaddedOutput(_Misread):
         own = self.own(operator)
         if _levels(operator)["OutputTensor"] != "padded":
             return own
-        return tuple(one or usual for one, usual in zip(own, packed(operator.output.sizes), strict=True))
+        return tuple(stride or usual for stride, usual in zip(own, packed(operator.output.sizes), strict=True))
 
 
 class FirstBroadcastWithSecondIntoReversedOutput(_Misread):
@@ -124,7 +124,7 @@ class FirstBroadcastWithSecondIntoReversedOutput(_Misread):
         own, second = self.own(operator), operator.inputs["BTensor"].element_strides
         if _levels(operator)["OutputTensor"] != "reversed":
             return own
-        return tuple(one if other else 0 for one, other in zip(own, second, strict=True))
+        return tuple(stride if other else 0 for stride, other in zip(own, second, strict=True))
 
 
 class SecondOrderLostBesideReversedFirst(_Misread):
@@ -171,7 +171,7 @@ class SecondFarApartBesidePermutedFirst(_Misread):
     def strides(self, operator: OperatorDesc, bindings: Mapping[str, Region]) -> Strides:
         """The last 16 bits of each stride."""
         lost = _levels(operator)["ATensor"] == "permuted"
-        return tuple(one & 0xFFFF for one in self.own(operator)) if lost else self.own(operator)
+        return tuple(stride & 0xFFFF for stride in self.own(operator)) if lost else self.own(operator)
 
 
 class SecondAsOutputInPlaceOfFirst(_Misread):

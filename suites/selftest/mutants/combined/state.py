@@ -74,8 +74,8 @@ class CacheByElementCount(_Cached):
 
     def key(self, operator: OperatorDesc) -> tuple[Any, ...]:
         tensor = operator.input
-        given = tuple(tensor.strides is not None for tensor in operator.tensors.values())
-        return (*exactly(operator), tensor.data_type, tensor.element_count, given)
+        flags = tuple(tensor.strides is not None for tensor in operator.tensors.values())
+        return (*exactly(operator), tensor.data_type, tensor.element_count, flags)
 
     def mixed(self, operator: OperatorDesc, first: OperatorDesc) -> OperatorDesc:
         fits = all(
@@ -100,8 +100,10 @@ class CacheOfBoundsInSixDigits(_Cached):
     """Kernels are kept by the text of their bounds, in six digits."""
 
     def key(self, operator: OperatorDesc) -> tuple[Any, ...]:
-        told = [f"{value:.6g}" if isinstance(value, np.float32) else value for value in operator.attributes.values()]
-        return (operator.name, *told, *operator.tensors.values())
+        attribute_values = [
+            f"{value:.6g}" if isinstance(value, np.float32) else value for value in operator.attributes.values()
+        ]
+        return (operator.name, *attribute_values, *operator.tensors.values())
 
 
 class CacheWithoutScaleBiasWhereStrided(_Cached):
@@ -238,10 +240,10 @@ class BiasAccumulatesOverDispatches(_Again):
     """A kernel dispatched again adds its bias twice."""
 
     def later(self, operator: OperatorDesc) -> OperatorDesc:
-        given = operator.attributes.get("ScaleBias")
-        if not isinstance(given, ScaleBias):
+        scale_bias = operator.attributes.get("ScaleBias")
+        if not isinstance(scale_bias, ScaleBias):
             return operator
-        return changed(operator, ScaleBias=ScaleBias(given.scale, given.bias * 2))
+        return changed(operator, ScaleBias=ScaleBias(scale_bias.scale, scale_bias.bias * 2))
 
 
 class StridesLostAtTheSecondDispatch(_Again):

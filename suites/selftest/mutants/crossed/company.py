@@ -26,9 +26,9 @@ class _Spoiling(Reference):
                 return
             if device.spoils(self, bindings):
                 region = bindings[operator.output_name]
-                found = device.read(memory, region, operator.output).reshape(-1)
-                found[-1] = 1 if found[-1] != 1 else 0
-                device.write(memory, region, operator.output, found.reshape(operator.output.sizes))
+                outputs = device.read(memory, region, operator.output).reshape(-1)
+                outputs[-1] = 1 if outputs[-1] != 1 else 0
+                device.write(memory, region, operator.output, outputs.reshape(operator.output.sizes))
 
         def close(self) -> None:
             """It is not alive any more."""
@@ -60,12 +60,16 @@ class _Shared(_Spoiling):
     def spoils(self, kernel: Kernel, bindings: Bindings) -> bool:
         """That program is another description's."""
         own = kernel.operator
-        alike = (one.operator for one in self.alive if one.operator.name == own.name and self.is_alike(one, kernel))
+        alike = (
+            candidate.operator
+            for candidate in self.alive
+            if candidate.operator.name == own.name and self.is_alike(candidate, kernel)
+        )
         return next(alike) != own
 
-    def is_alike(self, one: Kernel, other: Kernel) -> bool:
+    def is_alike(self, kernel: Kernel, other: Kernel) -> bool:
         """Whether two kernels of the operator share a program."""
-        return repr(self.key(one.operator)) == repr(self.key(other.operator))
+        return repr(self.key(kernel.operator)) == repr(self.key(other.operator))
 
     def key(self, operator: OperatorDesc) -> object:
         """What of a description is compared."""
@@ -159,7 +163,7 @@ class TotalSizesNotCompared(_Shared):
 
     def key(self, operator: OperatorDesc) -> object:
         """Everything else."""
-        tensors = [(one.data_type, one.sizes, one.strides) for one in operator.tensors.values()]
+        tensors = [(tensor.data_type, tensor.sizes, tensor.strides) for tensor in operator.tensors.values()]
         return tensors, operator.attributes
 
 
@@ -170,7 +174,7 @@ class OrderOfSizesNotCompared(_Shared):
 
     def key(self, operator: OperatorDesc) -> object:
         """Sorted sizes."""
-        return [(one.data_type, sorted(one.sizes), one.strides) for one in operator.tensors.values()]
+        return [(tensor.data_type, sorted(tensor.sizes), tensor.strides) for tensor in operator.tensors.values()]
 
 
 # -- what ran before -------------------------------------------------------------------------------------------
@@ -263,9 +267,9 @@ class ScaledWithOutputStrides(_Spoiling):
 
     def spoils(self, kernel: Kernel, bindings: Bindings) -> bool:
         """Packed inputs."""
-        one = kernel.operator
-        found = scaled(one) and strided(one.output) and not strided(one.input)
-        return found and one.output.data_type is DataType.FLOAT32
+        operator = kernel.operator
+        is_match = scaled(operator) and strided(operator.output) and not strided(operator.input)
+        return is_match and operator.output.data_type is DataType.FLOAT32
 
 
 class ScaledAtOddOffsets(_Spoiling):
@@ -276,9 +280,9 @@ class ScaledAtOddOffsets(_Spoiling):
 
     def spoils(self, kernel: Kernel, bindings: Bindings) -> bool:
         """Of the input."""
-        one = kernel.operator
+        operator = kernel.operator
         odd = bindings["InputTensor"].offset % 32 != 0
-        return odd and scaled(one) and one.output.data_type is DataType.FLOAT16
+        return odd and scaled(operator) and operator.output.data_type is DataType.FLOAT16
 
 
 class ScaledDimensionsRefused(Reference):
@@ -329,4 +333,4 @@ class TypesOfStridedTensorsNotCompared(_Accepting):
     def is_overlooked(self, operator: OperatorDesc) -> bool:
         """Of equal sizes."""
         tensors = operator.tensors.values()
-        return any(one.strides is not None for one in tensors) and len({one.sizes for one in tensors}) == 1
+        return any(tensor.strides is not None for tensor in tensors) and len({tensor.sizes for tensor in tensors}) == 1

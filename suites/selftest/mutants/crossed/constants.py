@@ -39,8 +39,8 @@ def activated(operator: OperatorDesc, *names: str) -> bool:
 
 def scale(operator: OperatorDesc) -> float | None:
     """The scale, where there is one."""
-    given = operator.attributes["ScaleBias"]
-    return float(given.scale) if isinstance(given, ScaleBias) else None
+    scale_bias = operator.attributes["ScaleBias"]
+    return float(scale_bias.scale) if isinstance(scale_bias, ScaleBias) else None
 
 
 class SaturatedInFixedPoint(OfOneType):
@@ -68,8 +68,8 @@ class ScaledRelu6WhereStrided(Conditional):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """All of these, and no element twice."""
-        found = operator.name == self.operator and operator.input.data_type is DataType.FLOAT16
-        return found and between(operator, 0, 6) and strided(operator.input) and not broadcast(operator.input)
+        is_match = operator.name == self.operator and operator.input.data_type is DataType.FLOAT16
+        return is_match and between(operator, 0, 6) and strided(operator.input) and not broadcast(operator.input)
 
     def instead(self, operator: OperatorDesc) -> OperatorDesc:
         """The scale alone."""
@@ -85,8 +85,8 @@ class ReluOfIntegersInPlace(Conditional):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both."""
-        found = operator.name == self.operator and operator.input.data_type is DataType.INT16
-        return found and in_place(bindings) and between(operator, 0, (1 << 15) - 1)
+        is_match = operator.name == self.operator and operator.input.data_type is DataType.INT16
+        return is_match and in_place(bindings) and between(operator, 0, (1 << 15) - 1)
 
     def instead(self, operator: OperatorDesc) -> OperatorDesc:
         """Without a Min that is seen."""

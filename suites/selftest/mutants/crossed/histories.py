@@ -148,7 +148,7 @@ class _ByKey(Reference):
             if not isinstance(device, _ByKey) or operator.name != device.operator:
                 return
             key = device.key(operator)
-            first = next(one.operator for one in device.alive if device.key(one.operator) == key)
+            first = next(kernel.operator for kernel in device.alive if device.key(kernel.operator) == key)
             if first != operator:
                 region = bindings[operator.output_name]
                 results = device.read(memory, region, operator.output)
@@ -158,7 +158,7 @@ class _ByKey(Reference):
         def close(self) -> None:
             """Its program goes to the next."""
             if isinstance(self.device, _ByKey):
-                self.device.alive = [one for one in self.device.alive if one is not self]
+                self.device.alive = [kernel for kernel in self.device.alive if kernel is not self]
 
     def __init__(self) -> None:
         self.alive: list[Kernel] = []
@@ -176,7 +176,10 @@ class _ByKey(Reference):
 
     def layouts(self, operator: OperatorDesc) -> list[tuple[object, ...]]:
         """The types, sizes, strides and total sizes of all tensors."""
-        return [(one.data_type, one.sizes, one.strides, one.total_size_in_bytes) for one in operator.tensors.values()]
+        return [
+            (tensor.data_type, tensor.sizes, tensor.strides, tensor.total_size_in_bytes)
+            for tensor in operator.tensors.values()
+        ]
 
 
 class ZeroStridesTakenForPacked(_ByKey):
@@ -188,7 +191,7 @@ class ZeroStridesTakenForPacked(_ByKey):
         """The strides of B without zeros, and only those that are not packed."""
         tensor = operator.tensors["BTensor"]
         plain = not strided(tensor) or broadcast(tensor)
-        others = [one for name, one in operator.tensors.items() if name != "BTensor"]
+        others = [tensor_desc for name, tensor_desc in operator.tensors.items() if name != "BTensor"]
         return others, tensor.data_type, tensor.sizes, () if plain else tensor.strides
 
 
@@ -205,14 +208,14 @@ class WhichOperandIsStridedNotCompared(_ByKey):
 class _Factors(_ByKey):
     """Of a ScaleBias what :meth:`compared` leaves is in the key."""
 
-    def compared(self, given: ScaleBias) -> object:
+    def compared(self, scale_bias: ScaleBias) -> object:
         """That."""
         raise NotImplementedError
 
     def key(self, operator: OperatorDesc) -> object:
         """That, and the tensors."""
-        given = operator.attributes["ScaleBias"]
-        return self.layouts(operator), self.compared(given) if isinstance(given, ScaleBias) else None
+        scale_bias = operator.attributes["ScaleBias"]
+        return self.layouts(operator), self.compared(scale_bias) if isinstance(scale_bias, ScaleBias) else None
 
 
 class SignsOfBiasesNotCompared(_Factors):
@@ -220,9 +223,9 @@ class SignsOfBiasesNotCompared(_Factors):
 
     operator = "ELEMENT_WISE_EXP"
 
-    def compared(self, given: ScaleBias) -> object:
+    def compared(self, scale_bias: ScaleBias) -> object:
         """The magnitude of it."""
-        return given.scale, abs(given.bias)
+        return scale_bias.scale, abs(scale_bias.bias)
 
 
 class FactorsComparedWithSixDigits(_Factors):
@@ -230,9 +233,9 @@ class FactorsComparedWithSixDigits(_Factors):
 
     operator = "ELEMENT_WISE_SQRT"
 
-    def compared(self, given: ScaleBias) -> object:
+    def compared(self, scale_bias: ScaleBias) -> object:
         """As they are written out."""
-        return f"{float(given.scale):.6g} {float(given.bias):.6g}"
+        return f"{float(scale_bias.scale):.6g} {float(scale_bias.bias):.6g}"
 
 
 class HighWordsOfBoundsNotCompared(_ByKey):
@@ -242,9 +245,9 @@ class HighWordsOfBoundsNotCompared(_ByKey):
 
     def key(self, operator: OperatorDesc) -> object:
         """Everything, but of bounds of INT64 the low words."""
-        return self.layouts(operator), {name: _low_word(one) for name, one in operator.attributes.items()}
+        return self.layouts(operator), {name: _low_word(attribute) for name, attribute in operator.attributes.items()}
 
 
-def _low_word(given: object) -> object:
-    value = given.value if isinstance(given, ScalarUnion) else None
-    return int(value) & 0xFFFFFFFF if isinstance(value, np.int64) else given
+def _low_word(attribute: object) -> object:
+    value = attribute.value if isinstance(attribute, ScalarUnion) else None
+    return int(value) & 0xFFFFFFFF if isinstance(value, np.int64) else attribute

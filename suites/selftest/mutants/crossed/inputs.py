@@ -55,7 +55,7 @@ class AllPositiveLosesTheLast(OfOneType):
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """The last one, if there are eight."""
-        plain = right.size >= 8 and all(np.isfinite(one).all() and (one > 0).all() for one in inputs)
+        plain = right.size >= 8 and all(np.isfinite(operand).all() and (operand > 0).all() for operand in inputs)
         return super().spoiled(operator, inputs, right) if plain else right
 
 
@@ -74,8 +74,8 @@ class OverlappingRegionCopied(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Where one begins within the other."""
-        one, other = sorted((bindings["ATensor"], bindings["BTensor"]), key=lambda region: region.offset)
-        return one.offset < other.offset < one.end
+        first_region, other = sorted((bindings["ATensor"], bindings["BTensor"]), key=lambda region: region.offset)
+        return first_region.offset < other.offset < first_region.end
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """The second operand twice."""
@@ -92,7 +92,7 @@ class BothBroadcastAreOne(OfOneType):
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both, of that type."""
         values = [tensor for name, tensor in operator.inputs.items() if name != "ConditionTensor"]
-        return all(broadcast(one) and one.data_type is DataType.FLOAT32 for one in values)
+        return all(broadcast(operand) and operand.data_type is DataType.FLOAT32 for operand in values)
 
 
 class InfinityInPlaceIsTheLargest(OfOneType):

@@ -60,7 +60,7 @@ class ZerosOfSixDimensions(_AllZero):
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Filled with the wrong number."""
-        return right if any(one.any() for one in inputs) else np.ones_like(right)
+        return right if any(operand.any() for operand in inputs) else np.ones_like(right)
 
 
 class ZerosBesideAStridedOutput(_AllZero):
@@ -75,7 +75,7 @@ class ZerosBesideAStridedOutput(_AllZero):
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Filled with the wrong number."""
-        return right if any(one.any() for one in inputs) else np.ones_like(right)
+        return right if any(operand.any() for operand in inputs) else np.ones_like(right)
 
 
 class OnlyNanIsZeroBehindOtherTensors(OfOneType):
@@ -91,7 +91,7 @@ class OnlyNanIsZeroBehindOtherTensors(OfOneType):
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Zeros, if there are no numbers."""
-        nothing = right.size >= _BLOCK and all(np.isnan(one).all() for one in inputs)
+        nothing = right.size >= _BLOCK and all(np.isnan(operand).all() for operand in inputs)
         return np.zeros_like(right) if nothing else right
 
 

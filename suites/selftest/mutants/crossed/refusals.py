@@ -27,9 +27,11 @@ class _Overlooking(Reference):
     def refuses(self, operator: OperatorDesc) -> str:
         if operator.name != self.operator or not self.overlooks(operator):
             return super().refuses(operator)
-        found = violations(operator, FeatureLevel(self.level), load_tables())
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
         return "; ".join(
-            one.text for one in found if not any(fnmatch.fnmatchcase(one.clause, name) for name in self.ignored)
+            violation.text
+            for violation in rule_violations
+            if not any(fnmatch.fnmatchcase(violation.clause, name) for name in self.ignored)
         )
 
 
@@ -194,8 +196,10 @@ class TotalSizesUncheckedWithZeroStrides(_Overlooking):
     ignored = ("tensor.total-size.minimum",)
 
     def overlooks(self, operator: OperatorDesc) -> bool:
-        short = [one for one in operator.tensors.values() if one.total_size_in_bytes < one.minimum_size_in_bytes]
-        return all(0 in (one.strides or ()) for one in short)
+        short = [
+            tensor for tensor in operator.tensors.values() if tensor.total_size_in_bytes < tensor.minimum_size_in_bytes
+        ]
+        return all(0 in (tensor.strides or ()) for tensor in short)
 
 
 class TotalSizesOfScalesUnchecked(_Overlooking):
@@ -206,7 +210,7 @@ class TotalSizesOfScalesUnchecked(_Overlooking):
     ignored = ("tensor.total-size.minimum",)
 
     def overlooks(self, operator: OperatorDesc) -> bool:
-        return any(one.total_size_in_bytes < one.minimum_size_in_bytes for one in _single(operator))
+        return any(tensor.total_size_in_bytes < tensor.minimum_size_in_bytes for tensor in _single(operator))
 
 
 # What one tensor may have alone is refused, or skews what is computed.
@@ -317,7 +321,7 @@ class LastHalfWordUncounted(_Overlooking):
 
     def overlooks(self, operator: OperatorDesc) -> bool:
         return operator.data_type is DataType.UINT16 and all(
-            one.total_size_in_bytes // 4 >= one.minimum_size_in_bytes // 4 for one in operator.tensors.values()
+            tensor.total_size_in_bytes // 4 >= tensor.minimum_size_in_bytes // 4 for tensor in operator.tensors.values()
         )
 
 
@@ -329,7 +333,7 @@ class TotalSizesOfByteResultsUnchecked(_Overlooking):
     ignored = ("tensor.total-size.minimum",)
 
     def overlooks(self, operator: OperatorDesc) -> bool:
-        enough = all(one.total_size_in_bytes >= one.minimum_size_in_bytes for one in operator.inputs.values())
+        enough = all(tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes for tensor in operator.inputs.values())
         return enough and operator.data_type is DataType.FLOAT32 and operator.output.data_type is DataType.UINT8
 
 
@@ -361,4 +365,6 @@ class FarLargerTotalSizesRefused(_Refusing):
     operator = "ELEMENT_WISE_ABS"
 
     def dislikes(self, operator: OperatorDesc) -> bool:
-        return any(one.total_size_in_bytes - one.minimum_size_in_bytes >> 15 for one in operator.tensors.values())
+        return any(
+            tensor.total_size_in_bytes - tensor.minimum_size_in_bytes >> 15 for tensor in operator.tensors.values()
+        )

@@ -112,7 +112,7 @@ class RemainderByReciprocalsApart(OfOneType):
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """What the wrong quotients leave."""
-        a, b = (one.astype(np.float32) for one in inputs)
+        a, b = (operand.astype(np.float32) for operand in inputs)
         quotient = np.floor(a * (np.float32(1) / b)).astype(np.float64)
         return np.where(inputs[1] == 0, right, inputs[0] - quotient * np.where(inputs[1] == 0, 1, inputs[1]))
 

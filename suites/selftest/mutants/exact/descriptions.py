@@ -40,8 +40,8 @@ class _Overlooking(Reference):
         """For every other rule."""
         if operator.name != self.operator:
             return super().refuses(operator)
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        return "; ".join(one.text for one in found if one.clause not in self.overlooked)
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        return "; ".join(violation.text for violation in rule_violations if violation.clause not in self.overlooked)
 
 
 class _Refusing(Reference):
@@ -55,8 +55,8 @@ class _Refusing(Reference):
         """What only this level's row lists."""
         if operator.name == self.operator:
             tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
-            below = [one for one in self.table.support if one.feature_level < self.support.feature_level]
-            levels = [FeatureLevel(one.level) for one in below]
+            below = [support for support in self.table.support if support.feature_level < self.support.feature_level]
+            levels = [FeatureLevel(support.level) for support in below]
             listed = self.table.supports(tensors, self.support.feature_level)
             if listed and not any(self.table.supports(tensors, level) for level in levels):
                 return "not supported"
@@ -92,7 +92,7 @@ def means_nothing(table: OperatorTable) -> bool:
     """Whether nothing says what is right on any type that no level lists."""
     if not table.accuracy:
         return False
-    unlisted = [one for one in load_tables().known_types if one not in table.data_types]
+    unlisted = [known_type for known_type in load_tables().known_types if known_type not in table.data_types]
     functions = [FUNCTIONS[row.function] for row in table.accuracy]
     return not any(all(function.means(data_type) for function in functions) for data_type in unlisted)
 
@@ -103,8 +103,8 @@ def named(clause: Clause, suffix: str) -> str:
     return "".join(word.capitalize() for word in words) + suffix
 
 
-def _made(name: str, base: type[Reference], said: str, **members: Any) -> type[Reference]:
-    return type(name, (base,), {"__doc__": said, "__module__": __name__, **members})
+def _made(name: str, base: type[Reference], description: str, **members: Any) -> type[Reference]:
+    return type(name, (base,), {"__doc__": description, "__module__": __name__, **members})
 
 
 def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
@@ -114,27 +114,33 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
         about: Mapping[str, Any] = {"operator": table.operator, "clause": clause.id}
         if clause.check in OVERLOOKED:
             ids = tuple(other.id for check in OVERLOOKED[clause.check] for other in table.checked_by(check))  # type: ignore[arg-type]  # its keys are checks
-            said = f"{table.short_name} does not look at the rule: {clause.text}"
-            yield _made(named(clause, "Overlooked"), _Overlooking, said, overlooked=ids, **about)
+            description = f"{table.short_name} does not look at the rule: {clause.text}"
+            yield _made(named(clause, "Overlooked"), _Overlooking, description, overlooked=ids, **about)
         elif clause.check == "support.level":
-            support = next(one for one in table.support if one.level == clause.level)
-            said = f"{table.short_name} refuses what level {support.level} adds."
-            yield _made(named(clause, "Refused"), _Refusing, said, support=support, table=table, **about)
+            support = next(candidate for candidate in table.support if candidate.level == clause.level)
+            description = f"{table.short_name} refuses what level {support.level} adds."
+            yield _made(named(clause, "Refused"), _Refusing, description, support=support, table=table, **about)
         elif clause.check == "support.unlisted" and means_nothing(table):
             continue
         elif clause.check in ("support.unlisted", "support.later-level"):
             first = table.introduced if len(table.support) > 1 else "1.0"  # a later one only from below
             level = first if clause.check == "support.later-level" else LEVEL
-            said = f"{table.short_name} accepts what it need not and gives 1: {clause.text}"
-            made = _made(named(clause, "AcceptedWrongly"), _Accepting, said, overlooked=(clause.id, *pairs), **about)
+            description = f"{table.short_name} accepts what it need not and gives 1: {clause.text}"
+            made = _made(
+                named(clause, "AcceptedWrongly"), _Accepting, description, overlooked=(clause.id, *pairs), **about
+            )
             made.level = level
             yield made
         if clause.check == "support.unlisted":
             for variable in unlisted_beside(table, load_tables().known_types):
                 members = tuple(name for name, row in table.tensors.items() if row.type == variable)
-                said = f"{table.short_name} accepts types of {members[0]} that it need not and gives 1: {clause.text}"
+                description = (
+                    f"{table.short_name} accepts types of {members[0]} that it need not and gives 1: {clause.text}"
+                )
                 name = named(clause, f"AcceptedWronglyAs{members[0]}")
-                yield _made(name, _AcceptingBeside, said, overlooked=(clause.id, *pairs), members=members, **about)
+                yield _made(
+                    name, _AcceptingBeside, description, overlooked=(clause.id, *pairs), members=members, **about
+                )
 
 
 MADE = {

@@ -54,9 +54,11 @@ def beyond_the_width(a: Array, b: Array) -> Any:
     return b >= 8 * b.dtype.itemsize
 
 
-def _made(name: str, operator: str, clause: str, said: str, kinds: str, strikes: Strikes, modelled_on: str = "") -> Any:
+def _made(
+    name: str, operator: str, clause: str, description: str, kinds: str, strikes: Strikes, modelled_on: str = ""
+) -> Any:
     members = {
-        "__doc__": said,
+        "__doc__": description,
         "__module__": __name__,
         "operator": f"ELEMENT_WISE_{operator}",
         "kinds": kinds,
@@ -75,19 +77,25 @@ _RUNTIMES = "onnxruntime 1.31.1 and torch 2.13.0, which raise on integer divisio
 
 
 def _all() -> list[Any]:
-    found = []
-    for one in DIVISIONS:
-        said = f"{one} of integers fails where a divisor is 0."
-        found.append(_made(f"{_words(one)}FailsByZero", one, "zero", said, "iu", by_zero, _RUNTIMES))
-        said = f"{one} fails where the least integer is divided by -1."
-        found.append(_made(f"{_words(one)}FailsOnLeast", one, "least", said, "i", least_by_minus_one))
-    for one in FLOATING:
-        said = f"{one} of floats fails where an operand is infinite."
-        found.append(_made(f"{_words(one)}FailsOnInfinities", one, "floating", said, "f", not_finite))
-    for one in SHIFTS:
-        said = f"{one} fails where a count is the width or more."
-        found.append(_made(f"{_words(one)}FailsBeyondTheWidth", one, "beyond", said, "u", beyond_the_width))
-    return found
+    classes = []
+    for operator in DIVISIONS:
+        description = f"{operator} of integers fails where a divisor is 0."
+        classes.append(_made(f"{_words(operator)}FailsByZero", operator, "zero", description, "iu", by_zero, _RUNTIMES))
+        description = f"{operator} fails where the least integer is divided by -1."
+        classes.append(
+            _made(f"{_words(operator)}FailsOnLeast", operator, "least", description, "i", least_by_minus_one)
+        )
+    for operator in FLOATING:
+        description = f"{operator} of floats fails where an operand is infinite."
+        classes.append(
+            _made(f"{_words(operator)}FailsOnInfinities", operator, "floating", description, "f", not_finite)
+        )
+    for operator in SHIFTS:
+        description = f"{operator} fails where a count is the width or more."
+        classes.append(
+            _made(f"{_words(operator)}FailsBeyondTheWidth", operator, "beyond", description, "u", beyond_the_width)
+        )
+    return classes
 
 
 MADE = {made.__name__: made for made in _all()}

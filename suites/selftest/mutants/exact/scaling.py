@@ -17,19 +17,19 @@ class _Scaled(Reference):
 
     level = LEVEL
 
-    def instead(self, given: ScaleBias) -> ScaleBias | None:
+    def instead(self, scale_bias: ScaleBias) -> ScaleBias | None:
         """What is applied."""
-        return given
+        return scale_bias
 
-    def strikes(self, x: Array, given: ScaleBias) -> bool:
+    def strikes(self, x: Array, scale_bias: ScaleBias) -> bool:
         """On which types and factors."""
         return True
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
         """With the other ScaleBias."""
-        given = operator.attributes.get("ScaleBias")
-        if operator.name == self.operator and isinstance(given, ScaleBias) and self.strikes(inputs[0], given):
-            changed = {**operator.attributes, "ScaleBias": self.instead(given)}
+        scale_bias = operator.attributes.get("ScaleBias")
+        if operator.name == self.operator and isinstance(scale_bias, ScaleBias) and self.strikes(inputs[0], scale_bias):
+            changed = {**operator.attributes, "ScaleBias": self.instead(scale_bias)}
             operator = OperatorDesc(operator.name, operator.tensors, changed)
         return super().compute_exact(operator, inputs)
 
@@ -37,11 +37,11 @@ class _Scaled(Reference):
 class _BiasIgnored(_Scaled):
     """The bias is left out on floats."""
 
-    def instead(self, given: ScaleBias) -> ScaleBias:
+    def instead(self, scale_bias: ScaleBias) -> ScaleBias:
         """No bias."""
-        return ScaleBias(given.scale, 0)
+        return ScaleBias(scale_bias.scale, 0)
 
-    def strikes(self, x: Array, given: ScaleBias) -> bool:
+    def strikes(self, x: Array, scale_bias: ScaleBias) -> bool:
         """Floats."""
         return x.dtype.kind == "f"
 
@@ -49,23 +49,27 @@ class _BiasIgnored(_Scaled):
 class _ScaleIgnored(_Scaled):
     """The scale is left out on integers where it is one."""
 
-    def instead(self, given: ScaleBias) -> ScaleBias:
+    def instead(self, scale_bias: ScaleBias) -> ScaleBias:
         """No scale."""
-        return ScaleBias(1, given.bias)
+        return ScaleBias(1, scale_bias.bias)
 
-    def strikes(self, x: Array, given: ScaleBias) -> bool:
+    def strikes(self, x: Array, scale_bias: ScaleBias) -> bool:
         """Integers with integral factors."""
-        return x.dtype.kind != "f" and given.scale == np.trunc(given.scale) and given.bias == np.trunc(given.bias)
+        return (
+            x.dtype.kind != "f"
+            and scale_bias.scale == np.trunc(scale_bias.scale)
+            and scale_bias.bias == np.trunc(scale_bias.bias)
+        )
 
 
 class _FractionsTruncated(_Scaled):
     """Scale and bias are truncated to integers before they scale integers, so that a scale of 1.5 is 1."""
 
-    def instead(self, given: ScaleBias) -> ScaleBias:
+    def instead(self, scale_bias: ScaleBias) -> ScaleBias:
         """Without fractions."""
-        return ScaleBias(np.trunc(given.scale), np.trunc(given.bias))
+        return ScaleBias(np.trunc(scale_bias.scale), np.trunc(scale_bias.bias))
 
-    def strikes(self, x: Array, given: ScaleBias) -> bool:
+    def strikes(self, x: Array, scale_bias: ScaleBias) -> bool:
         """Integers."""
         return x.dtype.kind != "f"
 
@@ -78,7 +82,7 @@ FAULTS = {
 
 
 def _of(operator: str) -> dict[str, type[Reference]]:
-    found = {}
+    mutants_by_name = {}
     for clause, (suffix, base) in FAULTS.items():
         if operator in ("CEIL", "FLOOR") and clause != "scale-bias":  # they take floats alone
             continue
@@ -90,8 +94,8 @@ def _of(operator: str) -> dict[str, type[Reference]]:
             "operator": f"ELEMENT_WISE_{operator}",
             "clause": f"{operator.lower()}.{clause}",
         }
-        found[name] = type(name, (base,), members)
-    return found
+        mutants_by_name[name] = type(name, (base,), members)
+    return mutants_by_name
 
 
 MADE = {name: made for operator in OPERATORS for name, made in _of(operator).items()}

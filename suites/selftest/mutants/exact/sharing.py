@@ -30,13 +30,13 @@ class _SecondOperand(Reference):
 
     def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
         """Read the last input wrongly."""
-        given = [name for name in table.inputs if name in operator.tensors]
-        if len(given) < 2:
+        names = [name for name in table.inputs if name in operator.tensors]
+        if len(names) < 2:
             super().dispatch_exact(operator, table, memory, bindings)
             return
-        tensors = [operator.tensors[name] for name in given]
-        inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in given]
-        inputs[-1] = read_by(self.strides(tensors[0], tensors[-1]), memory, bindings[given[-1]], tensors[-1])
+        tensors = [operator.tensors[name] for name in names]
+        inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in names]
+        inputs[-1] = read_by(self.strides(tensors[0], tensors[-1]), memory, bindings[names[-1]], tensors[-1])
         with np.errstate(all="ignore"):
             y = self.compute_exact(operator, inputs)
         target = operator.tensors[table.output]
@@ -71,7 +71,7 @@ class SecondNotBroadcast(_SecondOperand):
     def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
         """Its own, but for zeros."""
         usual = packed(last.sizes)
-        return tuple(own or one for own, one in zip(last.element_strides, usual, strict=True))
+        return tuple(own or stride for own, stride in zip(last.element_strides, usual, strict=True))
 
 
 class SecondBroadcastWithFirst(_SecondOperand):
@@ -81,7 +81,9 @@ class SecondBroadcastWithFirst(_SecondOperand):
 
     def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
         """Its own, but where the first one has zeros."""
-        return tuple(own if one else 0 for own, one in zip(last.element_strides, first.element_strides, strict=True))
+        return tuple(
+            own if stride else 0 for own, stride in zip(last.element_strides, first.element_strides, strict=True)
+        )
 
 
 class _Clearing(Reference):
@@ -156,15 +158,17 @@ class SharedSecondNegatedForAWhile(_OneRegionForBoth):
 
 
 def _of_table(table: OperatorTable) -> dict[str, Any]:
-    found = {}
+    mutants_by_name = {}
     for clause in table.checked_by("in-place"):
         for member in table.tensors[table.output].may_alias:
             words = "".join(word.capitalize() for word in table.short_name.split("_"))
             name = f"{words}InPlaceOf{member}"
-            said = f"In place of {member} {table.short_name} overwrites half of the elements before it reads them."
-            members = {"__doc__": said, "__module__": __name__, "operator": table.operator, "clause": clause.id}
-            found[name] = type(name, (_Clearing,), {**members, "member": member})
-    return found
+            description = (
+                f"In place of {member} {table.short_name} overwrites half of the elements before it reads them."
+            )
+            members = {"__doc__": description, "__module__": __name__, "operator": table.operator, "clause": clause.id}
+            mutants_by_name[name] = type(name, (_Clearing,), {**members, "member": member})
+    return mutants_by_name
 
 
 MADE = {

@@ -94,10 +94,10 @@ class ThresholdNegativeBiasAddedOnUint8(Reference):
     clause = "threshold.scale-bias.integer"
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes.get("ScaleBias")
+        scale_bias = operator.attributes.get("ScaleBias")
         struck = operator.name == "ELEMENT_WISE_THRESHOLD" and x.dtype in (np.uint8, np.uint16)
-        if struck and isinstance(given, ScaleBias):
-            attributes = {**operator.attributes, "ScaleBias": ScaleBias(given.scale, abs(given.bias))}
+        if struck and isinstance(scale_bias, ScaleBias):
+            attributes = {**operator.attributes, "ScaleBias": ScaleBias(scale_bias.scale, abs(scale_bias.bias))}
             operator = OperatorDesc(operator.name, operator.tensors, attributes)
         return super().compute(operator, x)
 

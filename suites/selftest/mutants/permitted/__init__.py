@@ -176,7 +176,14 @@ def meet(first: type[Permitted], second: type[Permitted]) -> bool:
 
 def paired(first: type[Permitted], second: type[Permitted]) -> type[Permitted]:
     """A class with both latitudes; the first one's level counts where it chooses one."""
-    level = next((found.level for found in (first, second) if "level" in found.choice or found.among), Reference.level)
+    level = next(
+        (
+            implementation.level
+            for implementation in (first, second)
+            if "level" in implementation.choice or implementation.among
+        ),
+        Reference.level,
+    )
     members = {
         "__doc__": f"{first.__doc__} {second.__doc__}",
         "__module__": __name__,
@@ -195,7 +202,7 @@ def pairs() -> Iterator[type[Permitted]]:
 
 def __getattr__(name: str) -> type[Permitted]:
     """An implementation by its name, a pair's being ``FlushInputs_ScaleBiasFused``, so that each is a backend."""
-    known = {found.__name__: found for found in PERMITTED}
+    known = {implementation.__name__: implementation for implementation in PERMITTED}
     if name in known:
         return known[name]
     first, _, second = name.partition("_")

@@ -45,14 +45,14 @@ class MinimumOfDirect3D(_Approximate):
         if name not in MINIMUM or right.dtype.kind != "f" or operator.attributes.get("ScaleBias") is not None:
             return right
         operands = [x.astype(np.float64) for x in inputs]
-        operands += [np.asarray(one, np.float64) for one in numbers(operator, self.cast)]
+        operands += [np.asarray(number, np.float64) for number in numbers(operator, self.cast)]
 
         def in_float32(values: Array) -> Array:
             return self.rounded(np.asarray(values, float), DataType.FLOAT32).astype(float)
 
-        flat = [np.broadcast_to(one, right.shape).ravel() for one in operands]
-        found = self.rounded(MINIMUM[name](*flat, in_float32), operator.output.data_type).reshape(right.shape)
-        return np.where(operands[0] > 0, found, right) if name == "CONSTANT_POW" else found
+        flat = [np.broadcast_to(operand, right.shape).ravel() for operand in operands]
+        approximation = self.rounded(MINIMUM[name](*flat, in_float32), operator.output.data_type).reshape(right.shape)
+        return np.where(operands[0] > 0, approximation, right) if name == "CONSTANT_POW" else approximation
 
 
 class MinimumOfDirect3DTowardZero(MinimumOfDirect3D):
@@ -80,14 +80,14 @@ class HyperbolicsOfLesserExponents(_Approximate):
 
         x, halving = inputs[0].astype(np.float64).ravel(), math.log(2)
         rising, falling = (exp_of_minimum(in_float32(sign * x - halving), in_float32) for sign in (1, -1))
-        found = in_float32(rising + falling if name == "COSH" else rising - falling).reshape(right.shape)
-        return np.where(np.abs(inputs[0]) > 11, nearest(found, operator.output.data_type), right)
+        approximation = in_float32(rising + falling if name == "COSH" else rising - falling).reshape(right.shape)
+        return np.where(np.abs(inputs[0]) > 11, nearest(approximation, operator.output.data_type), right)
 
 
 class _Changed(_Approximate):
     """One of the operators computed in another way that is permitted."""
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """What comes out in place of ``right``; the inputs by the tensors' names."""
         raise NotImplementedError
 
@@ -111,13 +111,13 @@ class QuantizeHalvesAway(_Changed):
 
     choice, touches, among = ("halves of quotients",), (FLOATING, INTEGER), ("QUANTIZE_LINEAR", "QUANTIZED_LINEAR_ADD")
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """Away from zero."""
-        several = "ATensor" in given
-        values = dequantised(given, "A") + dequantised(given, "B") if several else given["InputTensor"]
+        several = "ATensor" in inputs
+        values = dequantised(inputs, "A") + dequantised(inputs, "B") if several else inputs["InputTensor"]
         name = "Output" if several else ""
-        quotients = values.astype(np.float32) / given[f"{name}ScaleTensor"].astype(np.float32)
-        zero_point = given.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+        quotients = values.astype(np.float32) / inputs[f"{name}ScaleTensor"].astype(np.float32)
+        zero_point = inputs.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
         return kept_within(half_away(quotients) + zero_point, right.dtype)
 
 
@@ -126,11 +126,11 @@ class ReciprocalFlushedBelowTheNormals(_Changed):
 
     choice, touches, among = ("accuracy",), (FLOATING,), ("RECIP",)
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """Of FLOAT32: less by two thirds of the error that Direct3D allows, then flushed."""
         if right.dtype != np.float32:
             return right
-        low = (1 / given["InputTensor"].astype(np.float64) * (1 - 0.7 * 2.0**-21)).astype(np.float32)
+        low = (1 / inputs["InputTensor"].astype(np.float64) * (1 - 0.7 * 2.0**-21)).astype(np.float32)
         return np.where(np.abs(low) < np.finfo(np.float32).smallest_normal, np.copysign(np.float32(0), low), low)
 
 
@@ -139,15 +139,15 @@ class SqrtByInverseRoot(_Changed):
 
     choice, touches, among = ("accuracy",), (FLOATING,), ("SQRT",)
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """In the tensor's type, each step truncated; of zeros, infinities and negative numbers the root."""
-        x = given["InputTensor"]
+        x = inputs["InputTensor"]
         exact = 1 / np.sqrt(x.astype(np.float64))
         inverse = exact.astype(x.dtype)
         inverse = np.nextafter(inverse, x.dtype.type(0))
         product = x.astype(np.float64) * inverse.astype(np.float64)
-        found = toward_zero(product, next(kind for kind in DataType if kind.numpy == x.dtype))
-        return np.where((x > 0) & np.isfinite(x), found, right)
+        root = toward_zero(product, next(kind for kind in DataType if kind.numpy == x.dtype))
+        return np.where((x > 0) & np.isfinite(x), root, right)
 
 
 class RootOfInverseRoot(_Changed):
@@ -155,16 +155,16 @@ class RootOfInverseRoot(_Changed):
 
     choice, touches, among = ("accuracy",), (FLOATING,), ("SQRT",)
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """In FLOAT32; the reciprocal is up to 2.5 units off as well."""
-        x = given["InputTensor"]
+        x = inputs["InputTensor"]
         if x.dtype != np.float32:
             return right
         exact = 1 / np.sqrt(x.astype(np.float64))
         inverse = exact + 1.9 * np.spacing(exact.astype(np.float32)).astype(np.float64)
         root = 1 / inverse
-        found = (root - 1.9 * np.spacing(root.astype(np.float32)).astype(np.float64)).astype(np.float32)
-        return np.where((x >= np.finfo(np.float32).smallest_normal) & np.isfinite(x), found, right)
+        approximation = (root - 1.9 * np.spacing(root.astype(np.float32)).astype(np.float64)).astype(np.float32)
+        return np.where((x >= np.finfo(np.float32).smallest_normal) & np.isfinite(x), approximation, right)
 
 
 class QuotientsByMinusOneAreOff(_Changed):
@@ -172,17 +172,17 @@ class QuotientsByMinusOneAreOff(_Changed):
 
     choice, touches, among = ("quotients",), (FLOATING, INTEGER), ("QUANTIZE_LINEAR",)
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """Of FLOAT32, toward zero."""
-        x, scale = given["InputTensor"], given["ScaleTensor"]
+        x, scale = inputs["InputTensor"], inputs["ScaleTensor"]
         if x.dtype != np.float32 or scale.dtype != np.float32:
             return right
         quotients = x / scale
         for _ in range(2):
             quotients = np.nextafter(quotients, np.float32(0))
-        zero_point = given.get("ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
-        found = kept_within(np.rint(quotients) + zero_point, right.dtype)
-        return np.where((scale == -1) & np.isfinite(x), found, right)
+        zero_point = inputs.get("ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+        quantized_values = kept_within(np.rint(quotients) + zero_point, right.dtype)
+        return np.where((scale == -1) & np.isfinite(x), quantized_values, right)
 
 
 class QuantizeByReciprocal(_Changed):
@@ -190,17 +190,17 @@ class QuantizeByReciprocal(_Changed):
 
     choice, touches, among = ("quotients",), (FLOATING, INTEGER), ("QUANTIZE_LINEAR", "QUANTIZED_LINEAR_ADD")
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """In FLOAT32; halves to even."""
-        several = "ATensor" in given
+        several = "ATensor" in inputs
         name = "Output" if several else ""
-        scale = given[f"{name}ScaleTensor"]
+        scale = inputs[f"{name}ScaleTensor"]
         if scale.dtype != np.float32:
             return right
-        values = dequantised(given, "A") + dequantised(given, "B") if several else given["InputTensor"]
+        values = dequantised(inputs, "A") + dequantised(inputs, "B") if several else inputs["InputTensor"]
         reciprocal = toward_zero(1 / scale.astype(np.float64), DataType.FLOAT32).astype(np.float64)
         quotients = toward_zero(values.astype(np.float32).astype(np.float64) * reciprocal, DataType.FLOAT32)
-        zero_point = given.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+        zero_point = inputs.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
         return kept_within(np.rint(quotients) + zero_point, right.dtype)
 
 
@@ -258,10 +258,10 @@ class ScaleBiasStaysInFloat64(_Approximate):
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
         """Rounded to FLOAT32 once, at the end."""
-        name, given = operator.name.removeprefix("ELEMENT_WISE_"), operator.attributes.get("ScaleBias")
-        if name not in self.among or not isinstance(given, ScaleBias) or inputs[0].dtype != np.float32:
+        name, scale_bias = operator.name.removeprefix("ELEMENT_WISE_"), operator.attributes.get("ScaleBias")
+        if name not in self.among or not isinstance(scale_bias, ScaleBias) or inputs[0].dtype != np.float32:
             return super().compute_exact(operator, inputs)
-        wide = inputs[0].astype(np.float64) * np.float64(given.scale) + np.float64(given.bias)
+        wide = inputs[0].astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
         return np.asarray(FORMULAS[name](wide)).astype(np.float32)
 
 
@@ -270,9 +270,9 @@ class QuantizeOfNanIsLowest(_Changed):
 
     choice, touches, among = ("quantised NaN",), (FLOATING,), ("QUANTIZE_LINEAR",)
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """Where it is one."""
-        return np.where(np.isnan(given["InputTensor"].astype(np.float64)), np.iinfo(right.dtype).min, right)
+        return np.where(np.isnan(inputs["InputTensor"].astype(np.float64)), np.iinfo(right.dtype).min, right)
 
 
 class _Difference(_Changed):
@@ -282,13 +282,13 @@ class _Difference(_Changed):
         """In FLOAT32."""
         raise NotImplementedError
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """Times the scale; of wide integers alone."""
-        x = given["InputTensor"]
-        zero_point = given.get("ZeroPointTensor", np.zeros(1, x.dtype))
+        x = inputs["InputTensor"]
+        zero_point = inputs.get("ZeroPointTensor", np.zeros(1, x.dtype))
         if x.dtype.itemsize < np.dtype(np.int32).itemsize:
             return right
-        return (self.difference(x, zero_point) * given["ScaleTensor"].astype(np.float32)).astype(right.dtype)
+        return (self.difference(x, zero_point) * inputs["ScaleTensor"].astype(np.float32)).astype(right.dtype)
 
 
 class DequantizeWraps(_Difference):
@@ -323,9 +323,9 @@ class _Powers(_Changed):
 class PowersSaturate(_Powers):
     """Powers of integers outside the type become its nearest limit."""
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """The nearest limit."""
-        x, exponent = given["InputTensor"], given["ExponentTensor"]
+        x, exponent = inputs["InputTensor"], inputs["ExponentTensor"]
         if x.dtype.kind == "f" or exponent.dtype.kind == "f":
             return right
         size = np.power(x.astype(np.float64), exponent.astype(np.float64))
@@ -336,9 +336,9 @@ class PowersSaturate(_Powers):
 class PowersOfNegativesAreZero(_Powers):
     """Integers but 1 and -1 are 0 raised to a negative exponent."""
 
-    def changed(self, given: Given, right: Array) -> Array:
+    def changed(self, inputs: Given, right: Array) -> Array:
         """0."""
-        x, exponent = given["InputTensor"], given["ExponentTensor"]
+        x, exponent = inputs["InputTensor"], inputs["ExponentTensor"]
         if "f" in (x.dtype.kind, exponent.dtype.kind):
             return right
         return np.where((exponent < 0) & (np.abs(x.astype(np.int64)) != 1), 0, right)
@@ -352,8 +352,8 @@ class _Activations(_Approximate):
 
     def activated(self, activation: OperatorDesc, results: Array) -> Array:
         """The activation in the type of ``results``."""
-        given = {name.lower(): results.dtype.type(value) for name, value in activation.attributes.items()}
-        return np.asarray(ACTIVATIONS[activation.name.removeprefix("ACTIVATION_")](results, **given))
+        attributes = {name.lower(): results.dtype.type(value) for name, value in activation.attributes.items()}
+        return np.asarray(ACTIVATIONS[activation.name.removeprefix("ACTIVATION_")](results, **attributes))
 
 
 class ActivationOfUnroundedSum(_Activations):
@@ -389,9 +389,9 @@ class ActivationOfNanIsNumber(_Activations):
 
     def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
         """0 where it was a NaN."""
-        found = super().activate(activation, results, inputs)
+        outputs = super().activate(activation, results, inputs)
         selects = activation.name in ("ACTIVATION_RELU", "ACTIVATION_HARD_SIGMOID", "ACTIVATION_CELU")
-        return np.where(np.isnan(found) & np.isnan(results), found.dtype.type(0), found) if selects else found
+        return np.where(np.isnan(outputs) & np.isnan(results), outputs.dtype.type(0), outputs) if selects else outputs
 
 
 class ShrinkAsksForTheLowerSideFirst(_Activations):

@@ -147,8 +147,8 @@ class _AllInOneRegion(Permitted):
 
     def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
         """As ever, but there."""
-        one = len(bindings) > 2 and len(set(bindings.values())) == 1
-        if one and table.alias_at_once(*operator.inputs) == "one":
+        single_region = len(bindings) > 2 and len(set(bindings.values())) == 1
+        if single_region and table.alias_at_once(*operator.inputs) == "one":
             self.together(operator, table, memory, bindings)
         else:
             super().dispatch_exact(operator, table, memory, bindings)

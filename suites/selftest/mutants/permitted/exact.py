@@ -171,8 +171,8 @@ class LeastByMinusOneGivesGreatest(Exact):
         if a.dtype.kind == "u":
             return y
         limits = np.iinfo(a.dtype)
-        found = limits.max if name == "DIVIDE" else limits.min
-        return np.where((a == limits.min) & (b == -1), found, y).astype(y.dtype)
+        limit = limits.max if name == "DIVIDE" else limits.min
+        return np.where((a == limits.min) & (b == -1), limit, y).astype(y.dtype)
 
 
 class _Mean(Exact):

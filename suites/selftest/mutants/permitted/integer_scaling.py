@@ -45,34 +45,41 @@ def through_int32(whole: Array, data_type: DataType) -> Array:
 
 
 def in_floating(
-    x: Array, given: ScaleBias, data_type: DataType, rounding: Rounding, store: Storing, dtype: type[np.floating[Any]]
+    x: Array,
+    scale_bias: ScaleBias,
+    data_type: DataType,
+    rounding: Rounding,
+    store: Storing,
+    dtype: type[np.floating[Any]],
 ) -> Array:
     """Separate operations in FLOAT32 or FLOAT64, then one rounding to an integer."""
-    real = x.astype(dtype) * dtype(given.scale) + dtype(given.bias)
+    real = x.astype(dtype) * dtype(scale_bias.scale) + dtype(scale_bias.bias)
     return store(rounding(real.astype(np.float64)), data_type)
 
 
-def in_truncating_float32(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+def in_truncating_float32(x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
     """In FLOAT32, the product and the sum truncated, then truncated to an integer; what is too large saturates."""
-    product = toward_zero(x.astype(np.float32).astype(np.float64) * np.float64(given.scale), DataType.FLOAT32)
-    total = toward_zero(product.astype(np.float64) + np.float64(given.bias), DataType.FLOAT32)
+    product = toward_zero(x.astype(np.float32).astype(np.float64) * np.float64(scale_bias.scale), DataType.FLOAT32)
+    total = toward_zero(product.astype(np.float64) + np.float64(scale_bias.bias), DataType.FLOAT32)
     return saturated(np.trunc(total.astype(np.float64)), data_type)
 
 
-def from_below(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+def from_below(x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
     """In FLOAT32, with elements that it does not hold taken for the neighbour nearer zero, then truncated."""
     single = x.astype(np.float32)
     exact, near = x.astype(object), single.astype(object)  # Python's numbers compare integers and floats exactly
     outward = np.array([abs(int(b)) > abs(int(a)) for a, b in zip(exact.ravel(), near.ravel(), strict=True)], bool)
     single = np.where(outward.reshape(x.shape), np.nextafter(single, np.float32(0)), single)
-    real = single * np.float32(given.scale) + np.float32(given.bias)
+    real = single * np.float32(scale_bias.scale) + np.float32(scale_bias.bias)
     return saturated(np.trunc(real.astype(np.float64)), data_type)
 
 
-def in_integers(x: Array, given: ScaleBias, data_type: DataType, rounding: str, wraps: bool) -> Array:
+def in_integers(x: Array, scale_bias: ScaleBias, data_type: DataType, rounding: str, wraps: bool) -> Array:
     """Each step in integers of the type, exactly; scale and bias are fractions over powers of two."""
     limits = np.iinfo(data_type.numpy)
-    (scale, scale_unit), (bias, bias_unit) = (float(value).as_integer_ratio() for value in (given.scale, given.bias))
+    (scale, scale_unit), (bias, bias_unit) = (
+        float(value).as_integer_ratio() for value in (scale_bias.scale, scale_bias.bias)
+    )
 
     def whole(numerator: int, denominator: int) -> int:
         below, rest = divmod(numerator, denominator)
@@ -94,7 +101,7 @@ def in_integers(x: Array, given: ScaleBias, data_type: DataType, rounding: str, 
     return np.array([result(value) for value in x.ravel().tolist()], data_type.numpy).reshape(x.shape)
 
 
-def _arithmetic(name: str, said: str, compute: Computing, alone: bool) -> type[Permitted]:
+def _arithmetic(name: str, description: str, compute: Computing, alone: bool) -> type[Permitted]:
     """A permitted implementation that scales integers by ``compute``."""
 
     class Arithmetic(Permitted):
@@ -107,7 +114,7 @@ def _arithmetic(name: str, said: str, compute: Computing, alone: bool) -> type[P
             return compute(x, scale_bias, data_type)
 
     Arithmetic.__name__ = Arithmetic.__qualname__ = name
-    Arithmetic.__doc__ = said
+    Arithmetic.__doc__ = description
     Arithmetic.alone = alone
     return Arithmetic
 
@@ -133,17 +140,23 @@ def arithmetics() -> Iterator[type[Permitted]]:
     ):
         for format_name, dtype in FORMATS.items():
             name = f"{format_name}{rounding}{storing}"
-            said = f"Integer x * scale + bias is computed in {format_name.upper()}: {fractions}, {overflow}."
+            description = f"Integer x * scale + bias is computed in {format_name.upper()}: {fractions}, {overflow}."
             compute = partial(in_floating, rounding=rounded, store=store, dtype=dtype)
-            yield _arithmetic(f"IntegerScaleBias{name}", said, compute, name not in IN_PAIRS)
+            yield _arithmetic(f"IntegerScaleBias{name}", description, compute, name not in IN_PAIRS)
         name = f"Integers{rounding}{storing}"
-        said = f"Integer x * scale + bias is computed step by step in integers: {fractions}, {overflow}."
+        description = f"Integer x * scale + bias is computed step by step in integers: {fractions}, {overflow}."
         compute = partial(in_integers, rounding=rounding, wraps=storing == "Wrapped")
-        yield _arithmetic(f"IntegerScaleBias{name}", said, compute, name not in IN_PAIRS)
-    said = "Integer x * scale + bias in FLOAT32 is truncated, saturated to INT32 and then wrapped, as with DirectML."
+        yield _arithmetic(f"IntegerScaleBias{name}", description, compute, name not in IN_PAIRS)
+    description = (
+        "Integer x * scale + bias in FLOAT32 is truncated, saturated to INT32 and then wrapped, as with DirectML."
+    )
     compute = partial(in_floating, rounding=np.trunc, store=through_int32, dtype=np.float32)
-    yield _arithmetic("IntegerScaleBiasThroughInt32", said, compute, alone=False)
-    said = "Integer x * scale + bias is computed in FLOAT32 that truncates, and is truncated; overflow saturates."
-    yield _arithmetic("IntegerScaleBiasTruncatingSteps", said, in_truncating_float32, alone=True)
-    said = "Integers become FLOAT32 toward zero, as WGSL permits; x * scale + bias is truncated, overflow saturates."
-    yield _arithmetic("IntegerScaleBiasFromBelow", said, from_below, alone=True)
+    yield _arithmetic("IntegerScaleBiasThroughInt32", description, compute, alone=False)
+    description = (
+        "Integer x * scale + bias is computed in FLOAT32 that truncates, and is truncated; overflow saturates."
+    )
+    yield _arithmetic("IntegerScaleBiasTruncatingSteps", description, in_truncating_float32, alone=True)
+    description = (
+        "Integers become FLOAT32 toward zero, as WGSL permits; x * scale + bias is truncated, overflow saturates."
+    )
+    yield _arithmetic("IntegerScaleBiasFromBelow", description, from_below, alone=True)

@@ -37,8 +37,8 @@ class Permitted(Reference):
 
     def refuses(self, operator: OperatorDesc) -> str:
         """For what is not overlooked."""
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        reasons = [violation for violation in found if not self.overlooks(violation)]
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        reasons = [violation for violation in rule_violations if not self.overlooks(violation)]
         return "; ".join(f"{violation.clause}: {violation.text}" for violation in reasons)
 
     # -- floating-point ScaleBias ----------------------------------------------------------------------

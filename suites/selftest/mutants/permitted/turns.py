@@ -116,12 +116,12 @@ class NansByTurns(_ByTurns):
         first, last = inputs[0], inputs[-1]
         unordered = np.isnan(first) | (np.isnan(last) if name in ("MAX", "MIN") else False)
         if name in ("MAX", "MIN"):
-            given: Any = np.where(np.isnan(first), last, first)
+            replacement: Any = np.where(np.isnan(first), last, first)
         elif name == "SIGN":
-            given = first
+            replacement = first
         else:
-            given = y.dtype.type(0)
-        return np.where(unordered & self.turn(y), given, y)
+            replacement = y.dtype.type(0)
+        return np.where(unordered & self.turn(y), replacement, y)
 
 
 class MeanOfSaturatedSum(Exact):

@@ -16,8 +16,8 @@ def step(value: Any, direction: int) -> Array:
     if value.dtype.kind == "f":
         return np.asarray(np.nextafter(value, value.dtype.type(direction * np.inf)))
     limits = np.iinfo(value.dtype)
-    limit, one = (limits.max, value.dtype.type(1)) if direction > 0 else (limits.min, value.dtype.type(1))
-    return np.where(value == limit, value, value + one if direction > 0 else value - one)
+    limit, unit = (limits.max, value.dtype.type(1)) if direction > 0 else (limits.min, value.dtype.type(1))
+    return np.where(value == limit, value, value + unit if direction > 0 else value - unit)
 
 
 # Off by one.

@@ -22,7 +22,7 @@ class OddCountOfEightDimensionsOnInt16(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """In packed tensors only."""
-        plain = not any(strided(one) for one in operator.tensors.values())
+        plain = not any(strided(tensor) for tensor in operator.tensors.values())
         return plain and operator.output.rank == 8 and operator.output.element_count % 2 == 1
 
 

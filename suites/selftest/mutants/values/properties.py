@@ -38,8 +38,8 @@ class _Lenient(Reference):
 
     def refuses(self, operator: OperatorDesc) -> str:
         """All violations but those of the mutant's clause."""
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        return "; ".join(one.text for one in found if one.clause != self.clause)
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        return "; ".join(violation.text for violation in rule_violations if violation.clause != self.clause)
 
 
 class RoundAcceptsOtherOutputType(_Lenient):
@@ -57,8 +57,10 @@ class ThresholdAcceptsOtherRank(_Lenient):
         """Different sizes come with different ranks."""
         tolerated = (self.clause, "threshold.constraint.sizes")
         ranks_differ = operator.input.rank != operator.output.rank
-        found = violations(operator, FeatureLevel(self.level), load_tables())
-        return "; ".join(one.text for one in found if not (ranks_differ and one.clause in tolerated))
+        rule_violations = violations(operator, FeatureLevel(self.level), load_tables())
+        return "; ".join(
+            violation.text for violation in rule_violations if not (ranks_differ and violation.clause in tolerated)
+        )
 
 
 class ThresholdRefusesFloat16(Reference):
@@ -68,8 +70,10 @@ class ThresholdRefusesFloat16(Reference):
 
     def refuses(self, operator: OperatorDesc) -> str:
         """One type at one rank."""
-        one = operator.name == "ELEMENT_WISE_THRESHOLD" and operator.input.data_type is DataType.FLOAT16
-        return "no FLOAT16" if one and operator.input.rank == 4 else super().refuses(operator)
+        is_float16_threshold = (
+            operator.name == "ELEMENT_WISE_THRESHOLD" and operator.input.data_type is DataType.FLOAT16
+        )
+        return "no FLOAT16" if is_float16_threshold and operator.input.rank == 4 else super().refuses(operator)
 
 
 class LaterLevelThresholdIsZero(Reference):
@@ -80,7 +84,7 @@ class LaterLevelThresholdIsZero(Reference):
 
     def refuses(self, operator: OperatorDesc) -> str:
         """Only what every level refuses."""
-        return "; ".join(one.text for one in unconditional_violations(operator, load_tables()))
+        return "; ".join(violation.text for violation in unconditional_violations(operator, load_tables()))
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         """Zeros where the rank is not four."""

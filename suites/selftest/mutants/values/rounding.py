@@ -104,8 +104,8 @@ class HalvesOfOneExponentAway(_Nearest):
     """Halves between 64 and 128 go away from zero."""
 
     def wrong(self, x: Array) -> Array:
-        one = (np.abs(x) > 64) & (np.abs(x) < 128)
-        return np.where(halves(x) & one, away(x), np.rint(x))
+        mask = (np.abs(x) > 64) & (np.abs(x) < 128)
+        return np.where(halves(x) & mask, away(x), np.rint(x))
 
 
 class LastHalvesAway(_Nearest):

@@ -177,10 +177,10 @@ class BoundsScaled(Reference):
     clause = "clip.scale-bias"
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes.get("ScaleBias")
-        if isinstance(given, ScaleBias) and x.dtype.kind == "f":
+        scale_bias = operator.attributes.get("ScaleBias")
+        if isinstance(scale_bias, ScaleBias) and x.dtype.kind == "f":
             scaled = {
-                name: value * given.scale + given.bias
+                name: value * scale_bias.scale + scale_bias.bias
                 for name, value in operator.attributes.items()
                 if isinstance(value, np.float32)
             }
@@ -194,8 +194,8 @@ class NegativeScaleSwapsBounds(Reference):
     clause = "clip.scale-bias"
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes.get("ScaleBias")
-        if isinstance(given, ScaleBias) and given.scale < 0 and "Max" in operator.attributes:
+        scale_bias = operator.attributes.get("ScaleBias")
+        if isinstance(scale_bias, ScaleBias) and scale_bias.scale < 0 and "Max" in operator.attributes:
             swapped = {"Min": operator.attributes["Max"], "Max": operator.attributes["Min"]}
             operator = replace(operator, attributes={**operator.attributes, **swapped})
         return super().compute(operator, x)
@@ -292,9 +292,11 @@ class ThresholdInt32BiasIgnored(Reference):
     clause = "threshold.scale-bias.integer"
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes.get("ScaleBias")
-        if isinstance(given, ScaleBias) and operator.name == "ELEMENT_WISE_THRESHOLD" and x.dtype == np.int32:
-            operator = replace(operator, attributes={**operator.attributes, "ScaleBias": ScaleBias(given.scale, 0)})
+        scale_bias = operator.attributes.get("ScaleBias")
+        if isinstance(scale_bias, ScaleBias) and operator.name == "ELEMENT_WISE_THRESHOLD" and x.dtype == np.int32:
+            operator = replace(
+                operator, attributes={**operator.attributes, "ScaleBias": ScaleBias(scale_bias.scale, 0)}
+            )
         return super().compute(operator, x)
 
 
@@ -327,10 +329,10 @@ class IntegerOverflowEscapes(Reference):
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         y = super().compute(operator, x)
-        given = operator.attributes.get("ScaleBias")
-        if not isinstance(given, ScaleBias) or operator.input.data_type.is_floating:
+        scale_bias = operator.attributes.get("ScaleBias")
+        if not isinstance(scale_bias, ScaleBias) or operator.input.data_type.is_floating:
             return y
-        exact = x.astype(np.float64) * np.float64(given.scale) + np.float64(given.bias)
+        exact = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
         limits = np.iinfo(x.dtype)
         return np.where((exact > limits.max) | (exact < limits.min), self.saturate(exact, operator.input.data_type), y)
 
@@ -352,8 +354,8 @@ class ThresholdFractionsUnclamped(Reference):
     clause = "threshold.scale-bias.integer-inexact"
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
-        given = operator.attributes.get("ScaleBias")
-        fraction = isinstance(given, ScaleBias) and given.scale != np.trunc(given.scale)
+        scale_bias = operator.attributes.get("ScaleBias")
+        fraction = isinstance(scale_bias, ScaleBias) and scale_bias.scale != np.trunc(scale_bias.scale)
         if fraction and operator.name == "ELEMENT_WISE_THRESHOLD" and x.dtype.kind != "f":
-            return self.scale_bias(x, given, operator.input.data_type)
+            return self.scale_bias(x, scale_bias, operator.input.data_type)
         return super().compute(operator, x)
