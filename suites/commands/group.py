@@ -46,6 +46,9 @@ class Group(Commands):
                 code = run(*arguments, **{**more, "standalone_mode": False})
             except click.Abort:
                 raise KeyboardInterrupt from None
+            except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its help is the answer
+                tell(error.format_message(), err=True)
+                sys.exit(error.exit_code)
             except click.ClickException as error:
                 complain_of(error)
                 sys.exit(error.exit_code)

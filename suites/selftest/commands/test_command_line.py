@@ -566,6 +566,14 @@ def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: C
         assert {name for name, row in rows.items() if not row.optional} <= set(tensors)
 
 
+@pytest.mark.parametrize("group", [(), ("spec",), ("backends", "--nothing")])
+def test_a_group_without_a_command_shows_its_help_in_lines(dmlcts: Callable[..., Any], group: tuple[str, ...]) -> None:
+    done = dmlcts(*group)
+    assert done.code == 2
+    assert "\\u{a}" not in done.err
+    assert done.err.count("\n") > 2
+
+
 @pytest.mark.parametrize("group", [(), ("spec",), ("baseline",), ("directml",)], ids=lambda group: " ".join(group))
 def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: tuple[str, ...]) -> None:
     text = dmlcts(*group, "--help").out
