@@ -59,12 +59,12 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     if finding.case.beside and not finding.settled:
         fewest = fewest_kernels(bench, finding)
         if fewest is not None:
-            others = ", ".join(one.name for one in fewest.case.beside if one != fewest.case.operator)
+            others = ", ".join(operator.name for operator in fewest.case.beside if operator != fewest.case.operator)
             return replace(fewest, title=f"{fewest.title} beside {others}", needs=("history",), settled=True)
         finding = repeated(bench, finding) or finding
-    told = unsteady(bench, finding)
-    if told is not None:
-        return told
+    candidate = unsteady(bench, finding)
+    if candidate is not None:
+        return candidate
     finding = restated(bench, finding)
     least = needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
     if finding.case.recipe is not None:
@@ -74,18 +74,18 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     fresh = bench.fresh()
     try:
         if not judge_case(fresh, least.case).findings:
-            told = unsteady(bench, least) or unsteady(bench, finding)
-            if told is not None:
-                return told
+            candidate = unsteady(bench, least) or unsteady(bench, finding)
+            if candidate is not None:
+                return candidate
             earlier = history(bench, finding)
             title = f"{least.title}, only after other kernels"
             unknown = replace(
                 finding, clause="execution.independent", title=title, suspects=(), deviation=Deviation.AFTER_OTHERS
             )
             return after(finding, earlier) if earlier else unknown
-        told = unsteady(fresh, least)
-        if told is not None:
-            return told  # its rhythm was that of the larger case
+        candidate = unsteady(fresh, least)
+        if candidate is not None:
+            return candidate  # its rhythm was that of the larger case
         if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
             count = least.case.operator.output.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
@@ -106,24 +106,24 @@ def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         return finding  # a packed tensor has a position, is written and stands at an offset as well
     packed = plain(bench, case, case.values, count)
     expectation = case.expectation if case.expectation == "one value" else "oracle"
-    found = again(bench, replace(packed, layout_clause="tensor.position", expectation=expectation), "fail")
-    return finding if found is None or found.clause != "tensor.position" else shrink(bench, found, effort)
+    candidate = again(bench, replace(packed, layout_clause="tensor.position", expectation=expectation), "fail")
+    return finding if candidate is None or candidate.clause != "tensor.position" else shrink(bench, candidate, effort)
 
 
 def needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     """The finding with what it needs, and under the clause that this is about."""
     if finding.settled or finding.outcome != "fail":
         return finding  # every case that ends a process costs one; a factor would cost several
-    found = needed(bench, ordinary(bench, finding), effort)
+    needs = needed(bench, ordinary(bench, finding), effort)
     for _ in range(_MOST_ROUNDS):  # without what is not needed, fewer elements may do
-        if not found.complete or not found.needs:
+        if not needs.complete or not needs.needs:
             break
-        less = shrink(bench, replace(found.finding, suspects=()), effort)
-        if less.case == found.finding.case:
+        less = shrink(bench, replace(needs.finding, suspects=()), effort)
+        if less.case == needs.finding.case:
             break
-        found = needed(bench, less, effort)
-    least = with_needs(found)
-    clause = blamed(bench, least, found)
+        needs = needed(bench, less, effort)
+    least = with_needs(needs)
+    clause = blamed(bench, least, needs)
     if clause != least.clause:
         if clause == _value_clause(bench, least.case):
             least = replace(least, clause=clause, case=replace(least.case, clause=clause, layout_clause=None))
@@ -216,7 +216,7 @@ def _explaining(bench: Bench, finding: Finding) -> str:
 def _kind_of_inputs(case: Case) -> str:
     """What kind of strides the inputs have that have any: the first of these that one of them has."""
     kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
-    return next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
+    return next((literal for literal in ("broadcast", "permuted", "padded") if literal in kinds), "packed")
 
 
 def _strides(case: Case, factors: frozenset[str]) -> str:
@@ -239,8 +239,8 @@ def _of_its_tensor(finding: Finding) -> Finding:
 
     A combination was made for no tensor of the two: whether it gave both the same strides hangs on the seed.
     """
-    told = {"input strides", "output strides"} & set(finding.needs)
-    if told != {"output strides"} or not finding.clause.startswith("tensor.strides."):
+    texts = {"input strides", "output strides"} & set(finding.needs)
+    if texts != {"output strides"} or not finding.clause.startswith("tensor.strides."):
         return finding
     clause = "tensor.strides.output"
     return replace(finding, clause=clause, case=replace(finding.case, layout_clause=clause))

@@ -28,25 +28,25 @@ def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
     own = case.operator
     left = _MOST_DEVICES
 
-    def shows(one: Case) -> Finding | None:
+    def shows(case: Case) -> Finding | None:
         nonlocal left
         left -= 1
         fresh = bench.fresh()
         try:
-            findings = judge_case(fresh, one).findings
-            found = [seen for seen in findings if seen.case.beside and seen.case.operator == one.operator]
+            findings = judge_case(fresh, case).findings
+            result = [seen for seen in findings if seen.case.beside and seen.case.operator == case.operator]
         finally:
             fresh.close()
-        return found[0] if found and found[0].outcome == finding.outcome else None
+        return result[0] if result and result[0].outcome == finding.outcome else None
 
     others = [operator for operator in case.beside if operator != own]
     pairs = [pair for operator in others for pair in ((operator, own), (own, operator))]
-    best = next((found for pair in pairs if left > 0 and (found := shows(replace(case, beside=pair)))), None)
+    best = next((candidate for pair in pairs if left > 0 and (candidate := shows(replace(case, beside=pair)))), None)
     if best is None:
         best = shows(case)
         for operator in others:
             if best is not None and left > 0:
-                fewer = tuple(one for one in best.case.beside if one != operator)
+                fewer = tuple(described for described in best.case.beside if described != operator)
                 best = shows(replace(case, beside=fewer)) or best
     if best is None or not all(shows(best.case) for _ in range(_CONFIRMED)):
         return None  # of so many tries one may have gone wrong by chance
@@ -69,8 +69,10 @@ def repeated(bench: Bench, finding: Finding) -> Finding | None:
             seen += judge_case(fresh, alone).findings[:1]
         finally:
             fresh.close()
-    found = len(seen) == _CONFIRMED and all(one.outcome == "fail" and one.clause == _REPEATABLE for one in seen)
-    return seen[0] if found else None
+    flag = len(seen) == _CONFIRMED and all(
+        candidate.outcome == "fail" and candidate.clause == _REPEATABLE for candidate in seen
+    )
+    return seen[0] if flag else None
 
 
 def _one_element(bench: Bench, finding: Finding) -> Case:
@@ -84,5 +86,5 @@ def _one_element(bench: Bench, finding: Finding) -> Case:
     )
     alone = plain(bench, case, streams_of(case, shown), 1)
     tensors = alone.operator.tensors
-    beside = tuple(OperatorDesc(one.name, tensors, one.attributes) for one in case.beside)
+    beside = tuple(OperatorDesc(operator.name, tensors, operator.attributes) for operator in case.beside)
     return replace(case, operator=alone.operator, values=alone.values, beside=beside)

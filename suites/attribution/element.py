@@ -54,13 +54,13 @@ def _of_scaled_integer(bench: Bench, finding: Finding) -> str | None:
     case = finding.case
     table = bench.tables.operator(case.operator.name)
     exact, inexact = table.clause_of("scale-bias.integer"), table.clause_of("scale-bias.integer-inexact")
-    given = case.operator.scale_bias
-    if exact is None or inexact is None or finding.clause not in (exact, inexact) or given is None:
+    scale_bias = case.operator.scale_bias
+    if exact is None or inexact is None or finding.clause not in (exact, inexact) or scale_bias is None:
         return None
     if case.data_type.is_floating:
         return None
     value = int(next(iter(_elements(finding).values()))[0])
-    return exact if in_exact_domain(value, given, case.data_type) else inexact
+    return exact if in_exact_domain(value, scale_bias, case.data_type) else inexact
 
 
 def _of_special_value(bench: Bench, finding: Finding) -> str | None:
@@ -73,8 +73,8 @@ def _of_special_value(bench: Bench, finding: Finding) -> str | None:
     acceptance = bench.oracle(case.operator).acceptance(inputs)
     results = [acceptance.alternatives, *acceptance.spans]
     numbers = [*inputs.values(), *_numbers_given(case), *(array for arrays in results for array in arrays)]
-    found = np.concatenate([np.atleast_1d(array).astype(np.float64) for array in numbers])
-    if special(found, case.data_type).any():
+    concatenate = np.concatenate([np.atleast_1d(array).astype(np.float64) for array in numbers])
+    if special(concatenate, case.data_type).any():
         return None
     return subject_of(bench, case).values_clause(case.operator.attributes)
 
@@ -88,5 +88,8 @@ def _elements(finding: Finding) -> dict[str, Array]:
 
 def _numbers_given(case: Case) -> list[Array]:
     """The numbers among the attributes: bounds, of the tensors' type or FLOAT."""
-    given = (one.value if isinstance(one, ScalarUnion) else one for one in case.operator.attributes.values())
-    return [np.asarray(one) for one in given if isinstance(one, np.generic)]
+    value = (
+        attribute.value if isinstance(attribute, ScalarUnion) else attribute
+        for attribute in case.operator.attributes.values()
+    )
+    return [np.asarray(item) for item in value if isinstance(item, np.generic)]

@@ -114,17 +114,17 @@ class Faults:
         """The finding, where it has the needs of a known fault."""
         if alone is not None:
             alone = of_its_value(self._bench, alone)
-            known = [one for one in self._known[alone.clause, alone.outcome] if _is_alone(one)]
-            found = self._confirmed(alone, known)
-            return None if found is None else self._explained(found)
+            known = [candidate for candidate in self._known[alone.clause, alone.outcome] if _is_alone(candidate)]
+            smaller = self._confirmed(alone, known)
+            return None if smaller is None else self._explained(smaller)
         for fault in self._known[finding.clause, finding.outcome]:
             if fault.settled or _is_alone(fault):
                 continue
             moved = transplanted(fault, finding)
-            found = None if moved is None else again(self._bench, moved, finding.outcome)
-            told = None if found is None or found.clause != fault.clause else self._confirmed(found, [fault])
-            if told is not None:
-                return replace(told, because=fault.because)
+            smaller = None if moved is None else again(self._bench, moved, finding.outcome)
+            report = None if smaller is None or smaller.clause != fault.clause else self._confirmed(smaller, [fault])
+            if report is not None:
+                return replace(report, because=fault.because)
         return None
 
     def _explained(self, finding: Finding) -> Finding:
@@ -161,7 +161,10 @@ class Faults:
             return finding
         for fault in self._others(finding):
             if fault.clause == clause and _is_alone(fault) and fault.case.data_type is case.data_type:
-                wrong = not scaled or any(judged(bench, one).findings for one in without_scale_bias(bench, finding))
+                wrong = not scaled or any(
+                    judged(bench, without_scale_bia).findings
+                    for without_scale_bia in without_scale_bias(bench, finding)
+                )
                 if wrong and (not fault.needs or confirmed(bench, finding, fault.needs) is not None):
                     return replace(finding, because=clause)
         return finding
@@ -169,25 +172,32 @@ class Faults:
     def _others(self, finding: Finding) -> list[Finding]:
         """The faults of the finding's operator that break other clauses, one for each clause and what it needs."""
         name = finding.case.operator.name
-        found: dict[tuple[str, tuple[str, ...], DataType | None], Finding] = {}
-        for one in (fault for faults in self._known.values() for fault in faults):
-            stands = one.outcome == "fail" and one.wrong and not (one.because or one.settled or one.repeat)
-            if stands and one.clause != finding.clause and one.case.operator.name == name:
-                kind = one.case.data_type if _is_alone(one) else None
-                found.setdefault((one.clause, one.needs, kind), one)
-        return sorted(found.values(), key=lambda one: len(one.needs))
+        findings: dict[tuple[str, tuple[str, ...], DataType | None], Finding] = {}
+        for candidate in (fault for faults in self._known.values() for fault in faults):
+            stands = (
+                candidate.outcome == "fail"
+                and candidate.wrong
+                and not (candidate.because or candidate.settled or candidate.repeat)
+            )
+            if stands and candidate.clause != finding.clause and candidate.case.operator.name == name:
+                kind = candidate.case.data_type if _is_alone(candidate) else None
+                findings.setdefault((candidate.clause, candidate.needs, kind), candidate)
+        return sorted(findings.values(), key=lambda smaller: len(smaller.needs))
 
     def _alone(self, finding: Finding) -> Finding | None:
         """The first value of the finding that is wrong in a packed tensor of its own; ``None`` where none is."""
         if finding.outcome != "fail":
             return None
-        tried = (again(self._bench, one, finding.outcome) for one in single_elements(self._bench, finding))
-        return next((found for found in tried if found is not None), None)
+        tried = (
+            again(self._bench, single_element, finding.outcome)
+            for single_element in single_elements(self._bench, finding)
+        )
+        return next((candidate for candidate in tried if candidate is not None), None)
 
-    def _confirmed(self, found: Finding, faults: list[Finding]) -> Finding | None:
+    def _confirmed(self, finding: Finding, faults: list[Finding]) -> Finding | None:
         """A finding that has the needs of one of the faults."""
         for needs in dict.fromkeys(fault.needs for fault in faults):
-            seen = confirmed(self._bench, found, needs)
+            seen = confirmed(self._bench, finding, needs)
             if seen is not None:
                 return with_needs(seen)
         return None
@@ -197,8 +207,8 @@ def faults_of(bench: Bench) -> Faults:
     """The faults that were found on the bench so far."""
     if bench.faults is None:
         bench.faults = Faults(bench)
-    found: Faults = bench.faults
-    return found
+    faults: Faults = bench.faults
+    return faults
 
 
 def _has_numbers(operator: OperatorDesc) -> bool:
@@ -207,7 +217,7 @@ def _has_numbers(operator: OperatorDesc) -> bool:
 
 
 def _without_needs(finding: Finding) -> tuple[tuple[str, str], ...]:
-    return tuple((label, said) for label, said in finding.details if label != "needs")
+    return tuple((label, text) for label, text in finding.details if label != "needs")
 
 
 def _is_alone(fault: Finding) -> bool:

@@ -64,8 +64,8 @@ class Needs:
     def told(self) -> str:
         """In words: "ScaleBias and input strides (right without ScaleBias; right with a packed input)"."""
         needs = self.needs[::-1]  # what a caller chooses first stands first
-        said = [need.said for need in needs]
-        names = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+        texts = [need.said for need in needs]
+        names = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
         return f"{names} ({'; '.join(f'right {need.right}' for need in needs)})"
 
 
@@ -97,10 +97,10 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
                 left -= 1
                 tried += 1
                 judgement = judged(bench, candidate)
-                found = next((one for one in judgement.findings if one.outcome == finding.outcome), None)
-                if found is not None and found.clause == finding.clause:
+                smaller = next((item for item in judgement.findings if item.outcome == finding.outcome), None)
+                if smaller is not None and smaller.clause == finding.clause:
                     if factor.replaces:
-                        finding, removed = found, True
+                        finding, removed = smaller, True
                     break
                 right += is_right(judgement)
             if tried and right == tried:
@@ -139,7 +139,7 @@ def needed_as_it_is(bench: Bench, finding: Finding) -> Needs:
         bench: what to judge on.
         finding: what is wrong, on the case that is shown.
     """
-    return _needs(bench, finding, [one for one in _applicable(finding) if _is_needed(bench, one, finding)])
+    return _needs(bench, finding, [factor for factor in _applicable(finding) if _is_needed(bench, factor, finding)])
 
 
 def _is_needed(bench: Bench, factor: Factor, finding: Finding) -> bool:
@@ -166,13 +166,13 @@ def _need(bench: Bench, factor: Factor, finding: Finding, known: str = "") -> Ne
     return Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case))
 
 
-def with_needs(found: Needs) -> Finding:
-    """The finding of ``found``, with what it needs in its details."""
-    finding = found.finding
-    if not found.needs:
+def with_needs(needs: Needs) -> Finding:
+    """The finding of ``needs``, with what it needs in its details."""
+    finding = needs.finding
+    if not needs.needs:
         return finding
-    details = (*finding.details, ("needs", found.told()))
-    return replace(finding, details=details, needs=tuple(sorted(found.factors)))
+    details = (*finding.details, ("needs", needs.told()))
+    return replace(finding, details=details, needs=tuple(sorted(needs.factors)))
 
 
 def _implied(bench: Bench, case: Case, names: set[str]) -> set[str]:

@@ -47,29 +47,29 @@ def counted(bench: Bench, finding: Finding, known: str = "") -> tuple[str, str, 
     """
     case = finding.case
     count = case.operator.output.element_count
-    said, place = f"{count} elements", count - 1
+    text, place = f"{count} elements", count - 1
     if known in PLACES:
         return known, _said(known, place), _RIGHT[known]
     if _keeps_a_wrong_one(finding):
-        return "count", said, _with(bench, case, _one_fewer(case))
+        return "count", text, _with(bench, case, _one_fewer(case))
     if not _in_a_row(case) or case.expectation == "one value":
-        return "count", said, _with(bench, case, None)
+        return "count", text, _with(bench, case, None)
     if case.expectation != "oracle" or not finding.suspects:
-        return "count", said, _with(bench, case, _one_fewer(case, behind=True))
+        return "count", text, _with(bench, case, _one_fewer(case, behind=True))
     alike = replace(case, values=streams_of(case, finding.suspects[0]))
     if not known and not is_last_alone(again(bench, alike, finding.outcome), count):
-        return "count", said, _with(bench, case, _one_fewer(case, behind=True))  # its neighbours' values matter
+        return "count", text, _with(bench, case, _one_fewer(case, behind=True))  # its neighbours' values matter
     right = _with(bench, case, _one_fewer(alike))
     if known:
-        return "count", said, right
+        return "count", text, right
     larger = _longer(alike, count + min(count, _MOST_FURTHER))
-    found = again(bench, larger, finding.outcome)
-    if found is None:
-        return "count", said, f"{right} and with {larger.operator.output.element_count}"
-    if found.index != place:  # wrong are the lowest of equal ones that come first
-        return "count", said, right
+    candidate = again(bench, larger, finding.outcome)
+    if candidate is None:
+        return "count", text, f"{right} and with {larger.operator.output.element_count}"
+    if candidate.index != place:  # wrong are the lowest of equal ones that come first
+        return "count", text, right
     following = larger.operator.output.element_count - place
-    factor = "element" if found.wrong == 1 else "tail" if found.wrong == following else "elements"
+    factor = "element" if candidate.wrong == 1 else "tail" if candidate.wrong == following else "elements"
     return factor, _said(factor, place), _RIGHT[factor]
 
 
@@ -81,9 +81,9 @@ def _said(factor: str, place: int) -> str:
     }[factor]
 
 
-def is_last_alone(found: Finding | None, count: int) -> bool:
+def is_last_alone(finding: Finding | None, count: int) -> bool:
     """Whether of ``count`` elements the last is wrong, and no other."""
-    return found is not None and (found.wrong, found.index) == (1, count - 1)
+    return finding is not None and (finding.wrong, finding.index) == (1, count - 1)
 
 
 def _keeps_a_wrong_one(finding: Finding) -> bool:
@@ -113,7 +113,7 @@ def _one_fewer(case: Case, *, behind: bool = False) -> Case:
     if not behind:
         return shorter
     count = case.operator.output.element_count
-    arrays = ((name, given.array(count)) for name, given in case.values.items())
+    arrays = ((name, value.array(count)) for name, value in case.values.items())
     values = (array[:1] if case.operator.tensors[name].element_count == 1 else array[1:] for name, array in arrays)
     return replace(shorter, values=streams_of(case, values))
 

@@ -75,9 +75,9 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         return finding
     case = finding.case
     for candidate in single_elements(bench, finding):
-        found = again(bench, candidate, finding.outcome)
-        if found is not None:
-            return found
+        result = again(bench, candidate, finding.outcome)
+        if result is not None:
+            return result
     best = again(bench, same, finding.outcome) if (same := _of_one_value(finding)) is not None else None
     best = finding if best is None or best.clause != finding.clause else best
     case = best.case
@@ -91,10 +91,10 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
                 continue
             budget -= 1
             elements -= candidate.operator.output.element_count
-            found = again(bench, candidate, finding.outcome)
-            if found is not None and found.clause == finding.clause:
+            result = again(bench, candidate, finding.outcome)
+            if result is not None and result.clause == finding.clause:
                 axis = _shortened(case, candidate)
-                best, case, shrinking = found, candidate, True
+                best, case, shrinking = result, candidate, True
                 break
             if budget <= 0 or elements <= 0 or bench.losses >= enough:
                 break
@@ -162,7 +162,7 @@ def _of_one_value(finding: Finding) -> Case | None:
 def _shortened(case: Case, less: Case) -> int:
     """The first dimension that is shorter in ``less``: the next to be tried, so that the others get their turn."""
     sizes = zip(case.operator.output.sizes, less.operator.output.sizes, strict=True)
-    return next((axis for axis, (one, other) in enumerate(sizes) if one != other), 0)
+    return next((axis for axis, (number, other) in enumerate(sizes) if number != other), 0)
 
 
 def smaller(case: Case, first: int = 0) -> Iterator[Case]:
@@ -210,16 +210,16 @@ def later(case: Case) -> Iterator[Case]:
         shorter = resized(case, sizes, laid)
         wide = spread(case)
         values = (
-            _without_first(given, count, left_out) if name in wide else given.array(1)
-            for name, given in case.values.items()
+            _without_first(value, count, left_out) if name in wide else value.array(1)
+            for name, value in case.values.items()
         )
         yield replace(shorter, values=streams_of(case, values))
 
 
 def _without_first(values: Values, count: int, left_out: int) -> Array:
     """A stream of ``count`` elements without the first of them; one that repeats stays as short as it is."""
-    once = values.array(min(count, len(values)))
-    return once[left_out:] if once.size == count else np.roll(once, -left_out)
+    elements = values.array(min(count, len(values)))
+    return elements[left_out:] if elements.size == count else np.roll(elements, -left_out)
 
 
 def spread(case: Case) -> dict[str, TensorDesc]:

@@ -269,8 +269,8 @@ def _bounds(case: Case) -> dict[str, np.float32]:
     return {name: value for name, value in case.operator.attributes.items() if isinstance(value, np.float32)}
 
 
-def _with_attributes(case: Case, given: Mapping[str, Attribute | float]) -> Case:
-    attributes = {**case.operator.attributes, **given}
+def _with_attributes(case: Case, value: Mapping[str, Attribute | float]) -> Case:
+    attributes = {**case.operator.attributes, **value}
     return case.with_operator(OperatorDesc(case.operator.name, case.operator.tensors, attributes))
 
 
@@ -327,8 +327,8 @@ def without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
     Where a scale is negative, the infinity that meets an infinite Min is one of the other sign.
     """
     case = finding.case
-    given = case.operator.scale_bias
-    if given is None:
+    scale_bias = case.operator.scale_bias
+    if scale_bias is None:
         return
     plain = _with_attributes(case, _scaled(case))
     yield plain
@@ -336,7 +336,7 @@ def without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
     if operation is not None and case.data_type.is_floating and subject_of(bench, case).of_one_type:
         stream = case.values.first
         count = min(len(stream) or case.operator.input.element_count, _MOST_SCALED)  # a recipe's has no end
-        scaled = plainly_scaled(stream.array(count), Operands.of(operation, given), case.data_type)
+        scaled = plainly_scaled(stream.array(count), Operands.of(operation, scale_bias), case.data_type)
         yield replace(plain, values=Streams(((case.operator.input_name, Values.of(scaled, case.data_type)),)))
 
 
@@ -364,10 +364,10 @@ def _strides_said(case: Case) -> str:
     if len(inputs) == 1:
         return "input strides"
     names = strided_inputs(case)
-    said = [layout_said(name, inputs[name]) for name in names]
-    if all(words.startswith("strides of") for words in said):
+    texts = [layout_said(name, inputs[name]) for name in names]
+    if all(words.startswith("strides of") for words in texts):
         return f"strides of {' and '.join(names)}"  # of one element each, or as packed tensors have them
-    return " and ".join(said)
+    return " and ".join(texts)
 
 
 def _packed_said(bench: Bench, case: Case) -> str:
@@ -406,7 +406,7 @@ FACTORS = (
         lambda case: f"rank {case.operator.output.rank}",
         lambda bench, case: (
             "at rank "
-            f"{', '.join(str(one.operator.output.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
+            f"{', '.join(str(lower.operator.output.rank) for lower in _lower_rank(bench, Finding('', '', case, '')))}"
         ),
     ),
     Factor("count", _one_element, lambda case: f"{case.operator.output.element_count} elements", _base("with 1")),

@@ -42,7 +42,7 @@ def attempt_many(bench: Bench, operators: Sequence[OperatorDesc]) -> Ended:
     Raises:
         DeviceGone: the device was lost before, and does not come back.
     """
-    return _lived(bench, None, [Life(one, tuple(one.tensors.items()), {}, 0, 0) for one in operators])
+    return _lived(bench, None, [Life(operator, tuple(operator.tensors.items()), {}, 0, 0) for operator in operators])
 
 
 def dispatch_many(bench: Bench, cases: Sequence[Case]) -> Ended:
@@ -52,19 +52,19 @@ def dispatch_many(bench: Bench, cases: Sequence[Case]) -> Ended:
         DeviceGone: the device was lost before, and does not come back.
     """
     lives, end = [], 0
-    for one in cases:
-        regions, size = one.placement.regions(one.operator)
-        lives.append(Life(one.operator, (one.placement, *one.operator.tensors.items()), regions, end, size))
+    for case in cases:
+        regions, size = case.placement.regions(case.operator)
+        lives.append(Life(case.operator, (case.placement, *case.operator.tensors.items()), regions, end, size))
         end += room(size)
     memory = bench.allocate(end)
-    for one, life in zip(cases, lives, strict=True):
-        Arena.prepare(one, lambda size, start=life.start: memory[start : start + size])  # type: ignore[misc]
+    for case, life in zip(cases, lives, strict=True):
+        Arena.prepare(case, lambda size, start=life.start: memory[start : start + size])  # type: ignore[misc]
     return _lived(bench, memory, lives)
 
 
 def _lived(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> Ended:
     """How the lives ended, up to the one that lost the process or the device."""
-    found: dict[int, Attempt] = {}
+    result: dict[int, Attempt] = {}
     number = 0
     while number < len(lives):
         for error in asked(bench, memory, lives[number:]):
@@ -72,8 +72,8 @@ def _lived(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> Ended:
             closed = error is None and memory is None  # which is no dispatch that others have before them
             outcome = "" if closed else bench.came_of(lives[number].operator, error)
             if bench.losses > losses:
-                return Ended(found, number, outcome if isinstance(outcome, Mishap) else None)
+                return Ended(result, number, outcome if isinstance(outcome, Mishap) else None)
             if outcome is not None:
-                found[number] = None if isinstance(outcome, str) else outcome
+                result[number] = None if isinstance(outcome, str) else outcome
             number += 1
-    return Ended(found)
+    return Ended(result)

@@ -43,18 +43,18 @@ def fill(members: Sequence[Member], memory: Bytes) -> None:
     """
     streams: dict[tuple[Values, int], Array] = {}
     first = members[0].case
-    starts = np.array([one.start for one in members])
+    starts = np.array([member.start for member in members])
     for name in first.values:
-        spots = [one.plan.stored[name] for one in members]
-        found = Spots(spots, starts, first.operator.tensors[name].data_type.numpy)
-        _store(members, name, spots, found, memory, streams)
+        spots = [member.plan.stored[name] for member in members]
+        result = Spots(spots, starts, first.operator.tensors[name].data_type.numpy)
+        _store(members, name, spots, result, memory, streams)
 
 
 def _store(
     members: Sequence[Member],
     name: str,
     spots: Sequence[Spot],
-    found: Spots,
+    result: Spots,
     memory: Bytes,
     streams: dict[tuple[Values, int], Array],
 ) -> None:
@@ -64,20 +64,20 @@ def _store(
         members: of one operator, types and attributes.
         name: the input's.
         spots: where each member's elements stand in its memory.
-        found: the same in the arena.
+        result: the same in the arena.
         memory: the arena.
         streams: what was made of streams before.
     """
     values, last, count, array = [], None, 0, None
-    for one, spot in zip(members, spots, strict=True):
-        given = one.case.values[name]
-        if array is None or given is not last or spot.count != count:
-            last, count = given, spot.count
-            array = streams.get((given, count))
+    for member, spot in zip(members, spots, strict=True):
+        value = member.case.values[name]
+        if array is None or value is not last or spot.count != count:
+            last, count = value, spot.count
+            array = streams.get((value, count))
             if array is None:
-                array = streams[given, count] = given.array(count)
+                array = streams[value, count] = value.array(count)
         values.append(array)
-    found.write(memory, np.concatenate(values))
+    result.write(memory, np.concatenate(values))
 
 
 class Group:
@@ -97,11 +97,11 @@ class Group:
     def __init__(self, members: Sequence[Member], oracle: Oracle) -> None:
         self.members = members
         self.oracle = oracle
-        counts = [one.plan.count for one in members]
+        counts = [member.plan.count for member in members]
         self._counts = np.array(counts)
         self._ends = np.cumsum(self._counts)
         self._shares = [slice(end - count, end) for end, count in zip(self._ends.tolist(), counts, strict=True)]
-        self._starts = np.array([one.start for one in members])
+        self._starts = np.array([member.start for member in members])
         first = members[0].case.operator
         self._types = {name: tensor.data_type for name, tensor in first.tensors.items()}
         self._output = first.output_name
@@ -110,27 +110,27 @@ class Group:
         self.left: Array = np.empty(0)
         self.noted: dict[Hashable, Any] = {}
         self._poison: Array = np.empty(0)
-        apart = [not one.plan.in_place for one in members]
+        apart = [not member.plan.in_place for member in members]
         self._apart: NDArray[np.bool_] | None = None if all(apart) else np.array(apart)
         self._read: dict[str, Spots] = {}
         self._written = self._spots(self._output)
 
     def _spots(self, name: str) -> Spots:
         """Where the elements of a tensor stand in the arena."""
-        found = self._read.get(name)
-        if found is None:
-            spots = [one.plan.read[name] for one in self.members]
-            found = self._read[name] = Spots(spots, self._starts, self._types[name].numpy, self._counts)
-        return found
+        read = self._read.get(name)
+        if read is None:
+            spots = [member.plan.read[name] for member in self.members]
+            read = self._read[name] = Spots(spots, self._starts, self._types[name].numpy, self._counts)
+        return read
 
     def fill(self, memory: Bytes) -> None:
         """As :func:`fill`; where a tensor holds each element once, those that are put there are those that are read."""
         streams: dict[tuple[Values, int], Array] = {}
         for name in self.members[0].case.values:
-            spots = [one.plan.stored[name] for one in self.members]
-            once = all(one.plan.read[name] is spot for one, spot in zip(self.members, spots, strict=True))
-            found = self._spots(name) if once else Spots(spots, self._starts, self._types[name].numpy)
-            _store(self.members, name, spots, found, memory, streams)
+            spots = [member.plan.stored[name] for member in self.members]
+            flag = all(member.plan.read[name] is spot for member, spot in zip(self.members, spots, strict=True))
+            result = self._spots(name) if flag else Spots(spots, self._starts, self._types[name].numpy)
+            _store(self.members, name, spots, result, memory, streams)
 
     def ask(self, memory: Bytes) -> None:
         """Read the inputs back, and ask the oracle what is expected of them."""
@@ -199,14 +199,14 @@ class Group:
             size: bytes from the member's first to the last that is looked at.
             lost: whether the process was lost by it.
         """
-        one = self.members[place]
+        member = self.members[place]
         history, stopped = (outcome, None) if isinstance(outcome, str) else ("", outcome)
-        ran = Ran(one.case, one.plan, self, place, stopped, history, None, lost)
+        ran = Ran(member.case, member.plan, self, place, stopped, history, None, lost)
         if before is None:
             return ran
-        part = slice(one.start, one.start + size)
-        arena = Arena(memory[part], before[part], one.plan.regions, ran.inputs)
-        return ran._replace(execution=bench.seen(one.case, arena))
+        part = slice(member.start, member.start + size)
+        arena = Arena(memory[part], before[part], member.plan.regions, ran.inputs)
+        return ran._replace(execution=bench.seen(member.case, arena))
 
 
 class Ran(NamedTuple):
@@ -274,24 +274,24 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
     memory = aligned_memory(end)
     prepare(groups, memory, bench.masks)
     before = memory.copy()
-    came = []
-    for one in members:
-        bench.remember(one.case)
-        part = memory[one.start : one.start + one.plan.size]
-        came.append(bench.lived(one.case.operator, part, one.plan.regions))
-    found = suspected(groups, members, memory, before, came)
+    actual = []
+    for member in members:
+        bench.remember(member.case)
+        part = memory[member.start : member.start + member.plan.size]
+        actual.append(bench.lived(member.case.operator, part, member.plan.regions))
+    numbers = suspected(groups, members, memory, before, actual)
     placed = placing(groups)
-    for number, (one, outcome) in enumerate(zip(members, came, strict=True)):
-        group, place = placed[id(one)]
-        yield group.ran(bench, place, outcome, memory, before if number in found else None, one.plan.room)
+    for number, (member, outcome) in enumerate(zip(members, actual, strict=True)):
+        group, place = placed[id(member)]
+        yield group.ran(bench, place, outcome, memory, before if number in numbers else None, member.plan.room)
 
 
 def by_kind(members: Sequence[Member]) -> list[list[Member]]:
     """The members of each operator, types and attributes."""
-    found: dict[Any, list[Member]] = {}
-    for one in members:
-        found.setdefault(one.case.operator.kind, []).append(one)
-    return list(found.values())
+    result: dict[Any, list[Member]] = {}
+    for member in members:
+        result.setdefault(member.case.operator.kind, []).append(member)
+    return list(result.values())
 
 
 def grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
@@ -311,11 +311,11 @@ def prepare(groups: Sequence[Group], memory: Bytes, masks: Masks) -> None:
 
 def placing(groups: Sequence[Group]) -> dict[int, tuple[Group, int]]:
     """The group of each member, by the member's identity, and its place there."""
-    return {id(one): (group, place) for group in groups for place, one in enumerate(group.members)}
+    return {id(member): (group, place) for group in groups for place, member in enumerate(group.members)}
 
 
 def suspected(
-    groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, came: Sequence[object]
+    groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, actual: Sequence[object]
 ) -> set[int]:
     """Which members came back with something that has to be looked at by itself.
 
@@ -324,42 +324,42 @@ def suspected(
         members: in the order of the batch.
         memory: the arena as the dispatches left it.
         before: as it was before them.
-        came: what became of each; text where the dispatch came back.
+        actual: what became of each; text where the dispatch came back.
     """
-    number = {id(one): place for place, one in enumerate(members)}
+    number = {id(member): place for place, member in enumerate(members)}
     after = before.copy()
-    found = set()
+    result = set()
     for group in groups:
-        places = [number[id(one)] for one in group.members]
-        stopped = [not isinstance(came[place], str) for place in places]
+        places = [number[id(member)] for member in group.members]
+        stopped = [not isinstance(actual[place], str) for place in places]
         ran = ~np.array(stopped) if any(stopped) else None
-        found |= {places[place] for place in group.wrong(memory, ran)}
+        result |= {places[place] for place in group.wrong(memory, ran)}
         group.settle(after, ran)
     words, known = memory.view(np.uint64), after.view(np.uint64)
     if np.array_equal(words, known):
-        return found
-    starts = np.array([one.start for one in members])
+        return result
+    starts = np.array([member.start for member in members])
     changed = np.flatnonzero(words != known) * 8
     for place in np.unique(np.searchsorted(starts, changed, "right") - 1).tolist():
-        one = members[place]
-        if not isinstance(came[place], str):
+        item = members[place]
+        if not isinstance(actual[place], str):
             continue
-        if is_changed_outside(one, memory, after, one.plan.room):
-            found.add(place)
-    return found
+        if is_changed_outside(item, memory, after, item.plan.room):
+            result.add(place)
+    return result
 
 
-def is_changed_outside(one: Member, memory: Bytes, known: Bytes, size: int) -> bool:
+def is_changed_outside(member: Member, memory: Bytes, known: Bytes, size: int) -> bool:
     """Whether bytes of a member differ that are not its output's.
 
     Args:
-        one: the member.
+        member: the member.
         memory: of the batch, as it is.
         known: as it is to be outside of outputs.
         size: bytes from the member's first to the last that is looked at.
     """
-    part = slice(one.start, one.start + size)
-    target = one.plan.regions[one.case.operator.output_name]
+    part = slice(member.start, member.start + size)
+    target = member.plan.regions[member.case.operator.output_name]
     different: NDArray[np.intp] = np.flatnonzero(memory[part] != known[part])
-    total = one.case.operator.output.total_size_in_bytes
+    total = member.case.operator.output.total_size_in_bytes
     return bool(((different < target.offset) | (different >= target.offset + total)).any())

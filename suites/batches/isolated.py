@@ -68,7 +68,10 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
     prepare(groups, memory, bench.masks)
     before = known = memory.copy()
     placed = placing(groups)
-    due = [Life(one.case.operator, one.plan, one.plan.regions, one.start, one.plan.size) for one in members]
+    due = [
+        Life(member.case.operator, member.plan, member.plan.regions, member.start, member.plan.size)
+        for member in members
+    ]
     begin, lives = 0, bench.lives
     while begin < len(members):
         if bench.lives is not lives:  # the device was lost, and the memory that it shared with it
@@ -80,10 +83,10 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
         some = range(begin, begin + len(errors))
         for place in some:
             bench.remember(members[place].case)
-        came = [bench.came_of(due[place].operator, error) for place, error in zip(some, errors, strict=True)]
+        actual = [bench.came_of(due[place].operator, error) for place, error in zip(some, errors, strict=True)]
         lost = bench.losses > losses
         late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
-        look = _Look(groups, members, memory, known, dict(zip(some, came, strict=True)))
+        look = _Look(groups, members, memory, known, dict(zip(some, actual, strict=True)))
         strayed = look.strayed or _broken(memory)
         begin = some.stop
         if begin < len(members):
@@ -92,19 +95,19 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
                 memory[behind:] = before[behind:]
             known = memory.copy()
         if strayed or late or (look.suspected and not _guarded(memory)):
-            last = came[-1] if lost else None
+            last = actual[-1] if lost else None
             owner = look.owner if look.owner in some else some.stop - 1
             blamed = last if isinstance(last, Mishap) and late else None
             yield Doubted(tuple(members[place].case for place in some), owner - some.start, blamed, strayed)
             continue
-        for place, outcome in zip(some, came, strict=True):
-            one = members[place]
+        for place, outcome in zip(some, actual, strict=True):
+            item = members[place]
             if outcome is None:
-                yield Doubted((one.case,))
+                yield Doubted((item.case,))
                 continue
-            group, number = placed[id(one)]
+            group, number = placed[id(item)]
             held = before if place in look.suspected else None
-            yield group.ran(bench, number, outcome, memory, held, one.plan.size, lost=lost and place == some.stop - 1)
+            yield group.ran(bench, number, outcome, memory, held, item.plan.size, lost=lost and place == some.stop - 1)
 
 
 def run_programs_isolated(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended | Doubted]:
@@ -125,27 +128,27 @@ def run_programs_isolated(bench: Bench, programs: Sequence[Program]) -> Iterator
     laid.fill(memory, bench.masks)
     before = memory.copy()
     followed = [_Followed(bench, program, laid) for program in programs]
-    due = [(one, step, life) for one in followed for step, life in one.steps]
+    due = [(item, step, life) for item in followed for step, life in item.steps]
     losses, late, begin = bench.losses, False, 0
     while begin < len(due) and bench.losses == losses:
         errors = asked(bench, memory, [life for _, _, life in due[begin:]], laid.end)
         late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
-        for (one, step, _), error in zip(due[begin:], errors, strict=False):
-            one.take(step, error)
+        for (entry, step, _), error in zip(due[begin:], errors, strict=False):
+            entry.take(step, error)
         begin += len(errors)
-    ran = [one for one in followed if one.begun]
-    came = laid.came([one.came for one in ran])
-    known = {place: history for place, history in enumerate(came) if history is not None}
+    ran = [item for item in followed if item.begun]
+    texts = laid.came([item.came for item in ran])
+    known = {place: history for place, history in enumerate(texts) if history is not None}
     look = _Look(laid.groups, laid.judged, memory[: laid.end], before[: laid.end], dict(known))
     strayed = look.strayed or _broken(memory)
     if strayed or late:
         blamed = ran[-1].stopped if late else None
-        cases = tuple(one.program.case for one in ran)
+        cases = tuple(item.program.case for item in ran)
         yield Doubted(cases, len(ran) - 1, blamed if isinstance(blamed, Mishap) else None, strayed)
         return
-    told = laid.ended(bench, [(one.program, one.came) for one in ran], look.suspected, memory, before, _size)
-    for one, ended in zip(ran, told, strict=True):
-        yield ended if one.is_known else Doubted((one.program.case,))
+    endeds = laid.ended(bench, [(item.program, item.came) for item in ran], look.suspected, memory, before, _size)
+    for entry, ended in zip(ran, endeds, strict=True):
+        yield ended if entry.is_known else Doubted((entry.program.case,))
 
 
 def _size(plan: Plan) -> int:
@@ -198,10 +201,10 @@ class _Followed:
                 operator = step.operator
             elif step is not None:
                 operator = self._kernels[step.kernel].operator
-            came = self._bench.came_of(operator, error)
+            came_of = self._bench.came_of(operator, error)
             self._last = self._last if step is None else step
-            self.is_known = came is not None
-            self.stopped = None if isinstance(came, str) else came
+            self.is_known = came_of is not None
+            self.stopped = None if isinstance(came_of, str) else came_of
         elif step is not None:
             self._last = step
             self._follow(step)
@@ -229,9 +232,9 @@ class _Kernel:
 def _life(step: Step, laid: Laid) -> Life:
     """What the worker is asked for, for a step."""
     if isinstance(step, Dispatch):
-        one, operator = laid.members[id(step)], step.case.operator
+        member, operator = laid.members[id(step)], step.case.operator
         act = "dispatch" if step.judged else "dispatch unseen"
-        return Life(operator, step.plan, step.plan.regions, one.start, step.plan.size, act, step.kernel)
+        return Life(operator, step.plan, step.plan.regions, member.start, step.plan.size, act, step.kernel)
     if isinstance(step, Create):
         return Life(step.operator, tuple(step.operator.tensors.items()), {}, 0, 0, "create", step.kernel)
     return Life(_ANY, (), {}, 0, 0, "close", step.kernel)
@@ -267,10 +270,10 @@ def _guarded(memory: Bytes) -> bool:
 def _broken(memory: Bytes) -> str:
     """What was written around the memory, in words, "" for nothing; it is put right for the next look."""
     lease = SharedMemory.lease_of(memory)
-    found = "" if lease is None else lease.segment.broken(memory.size)
-    if lease is not None and found:
+    text = "" if lease is None else lease.segment.broken(memory.size)
+    if lease is not None and text:
         lease.segment.arm(memory.size)
-    return found
+    return text
 
 
 class _Look:
@@ -290,26 +293,26 @@ class _Look:
     """
 
     def __init__(
-        self, groups: Sequence[Group], members: Sequence[Member], memory: Bytes, known: Bytes, came: dict[int, Came]
+        self, groups: Sequence[Group], members: Sequence[Member], memory: Bytes, known: Bytes, cames: dict[int, Came]
     ) -> None:
         self.suspected: set[int] = set()
         self.strayed = ""
         self.owner = -1
-        number = {id(one): place for place, one in enumerate(members)}
+        number = {id(member): place for place, member in enumerate(members)}
         after = known.copy()
         for group in groups:
-            places = [number[id(one)] for one in group.members]
-            ran = np.array([isinstance(came.get(place), str) for place in places])
+            places = [number[id(member)] for member in group.members]
+            ran = np.array([isinstance(cames.get(place), str) for place in places])
             self.suspected |= {places[place] for place in group.wrong(memory, ran)}
             group.settle(after, ran)
         words, expected = memory.view(np.uint64), after.view(np.uint64)
         if np.array_equal(words, expected):
             return
         changed = np.flatnonzero(words != expected) * 8
-        starts = np.array([one.start for one in members])
+        starts = np.array([member.start for member in members])
         owners = np.searchsorted(starts, changed, "right") - 1
-        sizes = np.array([one.plan.size for one in members])
-        own = np.isin(owners, list(came)) & (changed - starts[owners] < sizes[owners])
+        sizes = np.array([member.plan.size for member in members])
+        own = np.isin(owners, list(cames)) & (changed - starts[owners] < sizes[owners])
         if not own.all():
             stray = changed[~own]
             self.owner = int(owners[~own][0])
@@ -318,6 +321,6 @@ class _Look:
                 f"{int(stray[0]) - members[self.owner].start} of {members[self.owner].plan.size} bytes"
             )
         for place in np.unique(owners[own]).tolist():
-            one = members[place]
-            if isinstance(came[place], str) and is_changed_outside(one, memory, after, one.plan.size):
+            item = members[place]
+            if isinstance(cames[place], str) and is_changed_outside(item, memory, after, item.plan.size):
                 self.suspected.add(place)

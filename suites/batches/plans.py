@@ -101,25 +101,25 @@ class Plans:
     def of(self, operator: OperatorDesc, placement: Placement) -> Plan | None:
         """The plan of a description's tensors; ``None`` where they are too large for a batch."""
         tensors = operator.tensors
-        key: tuple[Hashable, ...] = (placement, *tensors, *[one.layout for one in tensors.values()])
+        key: tuple[Hashable, ...] = (placement, *tensors, *[tensor.layout for tensor in tensors.values()])
         if placement.one_region:  # which tensors of one type alone share
-            key = (*key, *[one.data_type for one in tensors.values()])
+            key = (*key, *[tensor.data_type for tensor in tensors.values()])
         try:
-            found = self._kept[key]
+            plan = self._kept[key]
         except KeyError:
-            found = self._kept[key] = _made(operator, placement)
-            self._bytes += 256 if found is None else found.nbytes
+            plan = self._kept[key] = _made(operator, placement)
+            self._bytes += 256 if plan is None else plan.nbytes
             while self._bytes > self._most:
                 _, gone = self._kept.popitem(last=False)
                 self._bytes -= 256 if gone is None else gone.nbytes
-            return found
+            return plan
         self._kept.move_to_end(key)
-        return found
+        return plan
 
 
 def plan_on(bench: Bench, case: Case) -> Plan | None:
     """The plan of a case's tensors, among those that a bench keeps; ``None`` where they are too large for a batch."""
     if bench.plans is None:
         bench.plans = Plans()
-    found: Plan | None = bench.plans.of(case.operator, case.placement)
-    return found
+    plan: Plan | None = bench.plans.of(case.operator, case.placement)
+    return plan

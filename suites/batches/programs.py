@@ -137,9 +137,9 @@ def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
     laid.fill(before, bench.masks)
     after = before.copy()
     ended = [_run(bench, program, laid.members, before, after) for program in programs]
-    came = laid.came(ended)
-    found = suspected(laid.groups, laid.judged, after, before, came)
-    yield from laid.ended(bench, list(zip(programs, ended, strict=True)), found, after, before, _room)
+    texts = laid.came(ended)
+    numbers = suspected(laid.groups, laid.judged, after, before, texts)
+    yield from laid.ended(bench, list(zip(programs, ended, strict=True)), numbers, after, before, _room)
 
 
 def _room(plan: Plan) -> int:
@@ -188,13 +188,13 @@ class Laid:
     def came(self, ended: Sequence[Progress]) -> list[str | None]:
         """What ran before each judged dispatch that came back; ``None`` for the others."""
         known = {id(self.members[id(step)]): history for _, _, noted in ended for step, history in noted}
-        return [known.get(id(one)) for one in self.judged]
+        return [known.get(id(member)) for member in self.judged]
 
     def ended(
         self,
         bench: Bench,
         ended: Sequence[tuple[Program, Progress]],
-        found: set[int],
+        numbers: set[int],
         after: Bytes,
         before: Bytes,
         size: Callable[[Plan], int],
@@ -204,19 +204,19 @@ class Laid:
         Args:
             bench: what they ran on.
             ended: what came of each.
-            found: which judged dispatches left something that may be wrong, by their places.
+            numbers: which judged dispatches left something that may be wrong, by their places.
             after: the arena as the dispatches left it.
             before: as it was before.
             size: gives how many bytes of a plan's part are looked at.
         """
-        wrong, placed = {id(self.judged[place]) for place in found}, placing(self.groups)
+        wrong, placed = {id(self.judged[place]) for place in numbers}, placing(self.groups)
         for program, (stopped, last, noted) in ended:
             suspects = []
             for step, history in noted:
-                one = self.members[id(step)]
-                if id(one) in wrong:
-                    group, place = placed[id(one)]
-                    suspects.append(group.ran(bench, place, history, after, before, size(one.plan)))
+                member = self.members[id(step)]
+                if id(member) in wrong:
+                    group, place = placed[id(member)]
+                    suspects.append(group.ran(bench, place, history, after, before, size(member.plan)))
             yield Ended(program, stopped, last, tuple(noted), tuple(suspects))
 
 
@@ -241,13 +241,13 @@ def _run(bench: Bench, program: Program, members: dict[int, Member], before: Byt
             start, plan = members[id(step)].start, step.plan
             place = slice(start, start + plan.room)
             work[: plan.room] = before[place]
-            came = bench.dispatched(kernels[step.kernel], step.case.operator, work[: plan.size], plan.regions)
-            if isinstance(came, Mishap):
-                stopped = came
+            dispatched = bench.dispatched(kernels[step.kernel], step.case.operator, work[: plan.size], plan.regions)
+            if isinstance(dispatched, Mishap):
+                stopped = dispatched
                 break
             if step.judged:
                 after[place] = work[: plan.room]
-                noted.append((step, came))
+                noted.append((step, dispatched))
     for kernel in kernels.values():
         bench.closed(kernel)
     return stopped, step, noted

@@ -124,7 +124,9 @@ class Spots:
             ends = np.cumsum(self._counts)
             of_few = np.array([spot.places is not None for spot in spots])
             large = np.flatnonzero(~of_few).tolist()
-            self._large = [(one, slice(int(ends[one] - self._counts[one]), int(ends[one]))) for one in large]
+            self._large = [
+                (number, slice(int(ends[number] - self._counts[number]), int(ends[number]))) for number in large
+            ]
             self._few = np.flatnonzero(of_few)
             self._shares = np.flatnonzero(np.repeat(of_few, self._counts))
         self._listed = self._listed + np.repeat(starts[self._few] // dtype.itemsize, self._counts[self._few])
@@ -138,13 +140,13 @@ class Spots:
         if not self._large:
             few: Array = memory.view(self._dtype)[self._listed]
             return few
-        found: Array = np.empty(int(self._counts.sum()), self._dtype)
+        values: Array = np.empty(int(self._counts.sum()), self._dtype)
         if self._listed.size:
-            found[self._shares] = memory.view(self._dtype)[self._listed]
+            values[self._shares] = memory.view(self._dtype)[self._listed]
         for number, share in self._large:
             spot = self._spots[number]
-            found[share].reshape(spot.sizes)[...] = spot.view(memory, int(self._starts[number]), self._dtype)
-        return found
+            values[share].reshape(spot.sizes)[...] = spot.view(memory, int(self._starts[number]), self._dtype)
+        return values
 
     def write(self, memory: Bytes, values: Array, chosen: NDArray[np.bool_] | None = None) -> None:
         """Write the elements of chosen cases.

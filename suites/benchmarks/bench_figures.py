@@ -46,15 +46,15 @@ class Measured:
     isolation: str
 
 
-def figures_of(asked: Measured, told: Told, only: Collection[str] = ()) -> list[Figure]:
+def figures_of(asked: Measured, report: Told, only: Collection[str] = ()) -> list[Figure]:
     """The yardsticks, judging alone, and the sweeps, or those of the sweeps whose names are asked for.
 
     Args:
         asked: what to measure.
-        told: called with a line on what is going on.
+        report: called with a line on what is going on.
         only: names of sweeps' figures; none means all.
     """
-    figures = yardsticks_and_judging(asked.rounds, os.cpu_count() or 1, told)
+    figures = yardsticks_and_judging(asked.rounds, os.cpu_count() or 1, report)
     for operator, data_type, targets, compiled, bar in _SWEEPS if available() else _SWEEPS[:-1]:
         name = sweep_name(operator, data_type, compiled=compiled)
         if only and name not in only:
@@ -65,7 +65,7 @@ def figures_of(asked: Measured, told: Told, only: Collection[str] = ()) -> list[
                 asked.options,
                 operator,
                 data_type,
-                told,
+                report,
                 workers=asked.workers,
                 share=asked.share,
                 targets=targets,
@@ -79,9 +79,9 @@ def figures_of(asked: Measured, told: Told, only: Collection[str] = ()) -> list[
 
 def again_where_slower(
     asked: Measured,
-    found: Mapping[str, Any],
+    result: Mapping[str, Any],
     reference: Mapping[str, Any],
-    told: Told,
+    report: Told,
     measure: Callable[[Measured, Told, Collection[str]], list[Figure]] = figures_of,
 ) -> dict[str, tuple[float, float]]:
     """Each figure's share of ``np.rint``'s rate, now and in the reference; what seems slower is measured twice again.
@@ -91,36 +91,36 @@ def again_where_slower(
     Raises:
         UsageError: no figure was measured alike in both.
     """
-    compared = ratios(found, reference)
+    compared = ratios(result, reference)
     if not compared:
         raise UsageError("the two have no figure in common", "measure both with the same options")
-    names = {figure["what"]: figure["name"] for figure in found["figures"]}
+    names = {figure["what"]: figure["name"] for figure in result["figures"]}
     for _ in range(_TRIES - 1):
         slow = slower(compared)
         if not slow:
             break
-        told(f"measured again, since slower: {'; '.join(slow)}")
-        again = document(measure(asked, told, {names[what] for what in slow}), asked.backend)
+        report(f"measured again, since slower: {'; '.join(slow)}")
+        again = document(measure(asked, report, {names[what] for what in slow}), asked.backend)
         compared = better(compared, ratios(again, reference))
     return compared
 
 
 def again_where_dearer(
-    found: Mapping[str, Any],
+    result: Mapping[str, Any],
     reference: Mapping[str, Any],
-    told: Told,
+    report: Told,
     measure: Callable[[Sequence[str], Told], dict[str, Any]] = engine_cost,
 ) -> dict[str, tuple[float, float]]:
     """What the engine costs, now and in the reference; what seems dearer is measured twice again, and the least counts.
 
     A reference that says nothing of it is compared with nothing.
     """
-    compared = costs(found, reference)
+    compared = costs(result, reference)
     for _ in range(_TRIES - 1):
         dear = dearer(compared)
         if not dear:
             break
-        told(f"the engine is measured again, since dearer: {', '.join(name or 'a case' for name in dear)}")
-        again = costs({"engine": measure([name for name in dear if name], told)}, reference)
+        report(f"the engine is measured again, since dearer: {', '.join(name or 'a case' for name in dear)}")
+        again = costs({"engine": measure([name for name in dear if name], report)}, reference)
         compared = {name: min(pair, again.get(name, pair)) for name, pair in compared.items()}
     return compared

@@ -69,9 +69,9 @@ def _run(script: str, words: Sequence[str], *codes: int) -> _Spent:
             raise
         if process.returncode not in codes:
             errors.seek(0)
-            said = errors.read().decode(errors="replace").strip()[-_MOST_SAID:]
+            text = errors.read().decode(errors="replace").strip()[-_MOST_SAID:]
             raise UsageError(
-                f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {said}",
+                f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {text}",
                 "make it run, or measure with --no-run",
             )
     return spent
@@ -102,14 +102,14 @@ def quick_run(backend: str, options: Sequence[str], operators: Sequence[str] = Q
 
 
 def command_times(
-    backend: str, options: Sequence[str], told: Callable[[str], None], operators: Sequence[str] = QUICK_OPERATORS
+    backend: str, options: Sequence[str], report: Callable[[str], None], operators: Sequence[str] = QUICK_OPERATORS
 ) -> dict[str, Any]:
     """Measure all of it, beside a Python that does nothing and, for another backend, the same run on cpu.
 
     Args:
         backend: the implementation, as ``--backend`` names it.
         options: its options.
-        told: called with a line on what is going on.
+        report: called with a line on what is going on.
         operators: what runs judge.
 
     Returns:
@@ -118,18 +118,18 @@ def command_times(
     Raises:
         UsageError: a command did not end as it should.
     """
-    told("how long commands take to begin")
+    report("how long commands take to begin")
     with tempfile.TemporaryDirectory() as folder:
         words = _run_words(backend, options, operators, folder)
         scripts = {"python": ("pass", []), "help": (_ENTRY, ["--help"]), "first_case": (_FIRST_CASE, words)}
-        found: dict[str, Any] = {
-            f"{name}_seconds": round(min(_run(script, given, 0).seconds for _ in range(_ROUNDS)), 3)
-            for name, (script, given) in scripts.items()
+        result: dict[str, Any] = {
+            f"{name}_seconds": round(min(_run(script, texts, 0).seconds for _ in range(_ROUNDS)), 3)
+            for name, (script, texts) in scripts.items()
         }
-    told(f"a quick run of {', '.join(operators)} on {backend}, {os.cpu_count() or 1} processes")
-    found["quick_run"] = quick_run(backend, options, operators)
-    found["quick_run_on_cpu"] = None
+    report(f"a quick run of {', '.join(operators)} on {backend}, {os.cpu_count() or 1} processes")
+    result["quick_run"] = quick_run(backend, options, operators)
+    result["quick_run_on_cpu"] = None
     if backend != "cpu":
-        told("the same on cpu")
-        found["quick_run_on_cpu"] = quick_run("cpu", (), operators)
-    return found
+        report("the same on cpu")
+        result["quick_run_on_cpu"] = quick_run("cpu", (), operators)
+    return result

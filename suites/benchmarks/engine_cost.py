@@ -183,13 +183,13 @@ class Noted:
         taken = []
         for _ in range(self._rounds if calls else 0):
             fresh = [
-                (call, (given[0].copy(), *given[1:]) if isinstance(given[0], np.ndarray) else given)
-                for call, given in calls
+                (call, (value[0].copy(), *value[1:]) if isinstance(value[0], np.ndarray) else value)
+                for call, value in calls
             ]
             started = self._clock()
-            for call, given in fresh:
+            for call, argument in fresh:
                 with contextlib.suppress(Exception):  # a description that was refused is so again
-                    call(*given)
+                    call(*argument)
             taken.append(self._clock() - started)
         self.seconds += min(taken, default=0.0)
 
@@ -215,7 +215,7 @@ def noting(noted: Noted) -> Iterator[None]:
     create: Callable[..., Any] = CpuDevice.create
 
     def create_noted(self: CpuDevice, operator: OperatorDesc) -> Any:
-        noted.create(lambda one: create(self, one), operator)
+        noted.create(lambda item: create(self, item), operator)
         return _NotedKernel(create(self, operator), noted)
 
     changed: Any = CpuDevice
@@ -253,7 +253,7 @@ def quick_beside_bare(operator: str) -> dict[str, Any]:
 def least_of(tries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The least of what several measurements of an operator's quick run took, and the ratio."""
     first = tries[0]
-    spent, bare = (min(one[name] for one in tries) for name in ("seconds", "bare_seconds"))
+    spent, bare = (min(record[name] for record in tries) for name in ("seconds", "bare_seconds"))
     return {
         "operator": first["operator"],
         "dispatches": first["dispatches"],
@@ -286,12 +286,12 @@ def chosen_operators(words: str) -> list[str] | None:
     return [tables.operator(word.strip()).short_name for word in words.split(",")]
 
 
-def engine_cost(operators: Sequence[str], told: Callable[[str], None]) -> dict[str, Any]:
+def engine_cost(operators: Sequence[str], report: Callable[[str], None]) -> dict[str, Any]:
     """What the engine costs: a case, and quick runs of some operators.
 
     Args:
         operators: whose quick runs are measured.
-        told: called with a line on what is going on.
+        report: called with a line on what is going on.
 
     Returns:
         The member ``engine`` of a ``dmlcts-bench/1`` document.
@@ -299,12 +299,12 @@ def engine_cost(operators: Sequence[str], told: Callable[[str], None]) -> dict[s
     Raises:
         UsageError: a run did not end with figures.
     """
-    told("what the engine takes for a case")
-    found = {"case": _apart([]), "operators": []}
+    report("what the engine takes for a case")
+    result = {"case": _apart([]), "operators": []}
     for operator in operators:
-        told(f"a quick run of {operator} on cpu beside its dispatches alone")
-        found["operators"].append(least_of([_apart([operator]) for _ in range(_TRIES)]))
-    return found
+        report(f"a quick run of {operator} on cpu beside its dispatches alone")
+        result["operators"].append(least_of([_apart([operator]) for _ in range(_TRIES)]))
+    return result
 
 
 def main() -> None:

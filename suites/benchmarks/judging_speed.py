@@ -149,13 +149,13 @@ class _Judging:
         return _in_threads([partial(self._share, index) for index in range(len(self._judges))])
 
 
-def yardsticks_and_judging(rounds: int, threads: int, told: Callable[[str], None]) -> list[Figure]:
+def yardsticks_and_judging(rounds: int, threads: int, report: Callable[[str], None]) -> list[Figure]:
     """The yardsticks and judging alone, interleaved.
 
     Args:
         rounds: how often each is measured; the best counts.
         threads: for all that runs in several.
-        told: called with a line on what is going on.
+        report: called with a line on what is going on.
     """
     yard = _Yardsticks(threads)
     figures: list[Figure] = []
@@ -164,7 +164,7 @@ def yardsticks_and_judging(rounds: int, threads: int, told: Callable[[str], None
         works.append((Figure(name, what, 0.0, threads if name == "copy" else 1), elements, measured))
     kinds = [("numpy", False), *([("compiled", True)] if available() else [])]
     for kind, compiled in kinds:
-        told(f"preparing to judge with {kind}")
+        report(f"preparing to judge with {kind}")
         for mode in MODES:
             judging = _Judging("ROUND", {"RoundingMode": mode}, threads, compiled=compiled)
             what = f"judging alone, ROUND {mode}, {kind}"
@@ -173,7 +173,7 @@ def yardsticks_and_judging(rounds: int, threads: int, told: Callable[[str], None
         what = f"judging alone, CLIP [-1.5, 2.5], {kind}"
         works.append((Figure(f"judge-CLIP-{kind}", what, 0.0, threads, JUDGING_BAR), _JUDGED, judging.seconds))
     for number in range(rounds):
-        told(f"yardsticks and judging, round {number + 1} of {rounds}")
+        report(f"yardsticks and judging, round {number + 1} of {rounds}")
         for figure, elements, measured in works:
             figure.rate = max(figure.rate, elements / measured())
     figures += [figure for figure, _, _ in works]
@@ -190,7 +190,7 @@ def swept(
     options: Sequence[str],
     operator: str,
     data_type: str,
-    told: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     workers: int = 0,
     share: int = 1,
@@ -198,7 +198,7 @@ def swept(
     compiled: bool = True,
     bar: float = 0.0,
     isolation: str = "process",
-    lanes: int = 0,
+    number: int = 0,
     tensor_elements: int = 0,
     threads: int = 0,
     streams: bool = True,
@@ -210,14 +210,14 @@ def swept(
         options: its options.
         operator: the operator.
         data_type: the type.
-        told: called with a line on what is going on.
+        report: called with a line on what is going on.
         workers: processes; 0 for what a sweep takes by default.
         share: sweep only one in so many of the inputs; 1 for all.
         targets: only the first so many targets, 0 for all.
         compiled: use the compiled comparison.
         bar: what it must reach.
         isolation: "process", or "none" for one process with the judge.
-        lanes: tensors in flight on a device, 0 for the usual.
+        number: tensors in flight on a device, 0 for the usual.
         tensor_elements: elements of a tensor, likewise.
         threads: threads that judge what comes back from a stream, likewise.
         streams: use streams where the backend has them.
@@ -232,21 +232,21 @@ def swept(
             str(Path(folder)),
             compiled=compiled,
             isolation=isolation,
-            lanes=lanes,
+            lanes=number,
             tensor_elements=tensor_elements,
             threads=threads,
             streams=streams,
         )
-        crew = Processes(orders, workers)
+        processes = Processes(orders, workers)
         try:
-            sweep = Sweep.planned(settings, crew.describe())
+            sweep = Sweep.planned(settings, processes.describe())
             chosen = sweep.plan.targets[: targets or None]
             sweep.plan = Plan(tuple(resized(target, max(1, target.size // share)) for target in chosen))
-            told(f"sweeping {operator} {data_type}: {sweep.plan.elements:,} elements")
+            report(f"sweeping {operator} {data_type}: {sweep.plan.elements:,} elements")
             with held(sweep) as journal, MemoryWatch() as memory:
-                conduct(sweep, crew, lambda block, totals: None, journal, explained=False)
+                conduct(sweep, processes, lambda block, totals: None, journal, explained=False)
         finally:
-            crew.close()
+            processes.close()
     if sweep.interrupted:
         raise KeyboardInterrupt  # a part of a sweep is no figure
     stages: dict[str, float] = {}
@@ -260,7 +260,7 @@ def swept(
         sweep_name(operator, data_type, compiled=compiled),
         f"sweep of {operator} {data_type} through {backend}, {how}{part}",
         sweep.elements / sweep.seconds,
-        crew.size,
+        processes.size,
         bar,
         {
             "elements": sweep.elements,

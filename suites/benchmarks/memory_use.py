@@ -16,22 +16,22 @@ _UNIT = 1024
 
 def _families() -> dict[int, list[int]]:
     """The processes of this machine by the one that started them."""
-    found: dict[int, list[int]] = defaultdict(list)
+    numbers: dict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            said = (entry / "stat").read_text(encoding="ascii", errors="replace")
-            found[int(said.rpartition(")")[2].split()[1])].append(int(entry.name))
-    return found
+            text = (entry / "stat").read_text(encoding="ascii", errors="replace")
+            numbers[int(text.rpartition(")")[2].split()[1])].append(int(entry.name))
+    return numbers
 
 
 def held_together(pid: int) -> int:
     """Bytes that a process and its descendants hold, what they share counted once; 0 where the system does not tell."""
     families, left, total = _families(), [pid], 0
     while left:
-        one = left.pop()
-        left += families.get(one, [])
+        number = left.pop()
+        left += families.get(number, [])
         with contextlib.suppress(OSError, ValueError, IndexError):
-            rolled = Path(f"/proc/{one}/smaps_rollup").read_text(encoding="ascii").splitlines()
+            rolled = Path(f"/proc/{number}/smaps_rollup").read_text(encoding="ascii").splitlines()
             total += next(int(line.split()[1]) for line in rolled if line.startswith("Pss:")) * _UNIT
     return total
 

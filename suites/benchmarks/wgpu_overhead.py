@@ -106,13 +106,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--rounds", type=int, default=15, help="rounds for the large sizes; those up to 1 MiB take 20 times more"
     )
-    given = parser.parse_args(arguments)
-    with WgpuBackend().open(**dict(option.split("=", 1) for option in given.o)) as device:
+    namespace = parser.parse_args(arguments)
+    with WgpuBackend().open(**dict(option.split("=", 1) for option in namespace.o)) as device:
         sys.stdout.write(
             f"{device.info.adapter}, {device.info.driver}\n{'bytes':>11} {'bare ms':>9} {'ours ms':>9} {'speed':>6}\n"
         )
         for size in (256, 1 << 16, 1 << 20, 1 << 24, 1 << 26, 1 << 27):
-            rounds = given.rounds * (20 if size <= 1 << 20 else 1)
+            rounds = namespace.rounds * (20 if size <= 1 << 20 else 1)
             plain, full = compared([bare(device, size), ours(device, size)], size, rounds)
             sys.stdout.write(f"{size:>11} {plain * 1e3:>9.3f} {full * 1e3:>9.3f} {plain / full:>6.0%}\n")
 

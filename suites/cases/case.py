@@ -51,7 +51,7 @@ class Step:
             return {"create": self.kernel, **write_operator(self.operator)}
         if self.values is None:
             return {"close": self.kernel}
-        values = {name: one.to_json(_MOST_EXPLICIT) for name, one in self.values.items()}
+        values = {name: value.to_json(_MOST_EXPLICIT) for name, value in self.values.items()}
         return {"dispatch": self.kernel, "values": values, "placement": self.placement.to_json()}
 
 
@@ -154,18 +154,22 @@ class Case:
                 earlier=self.earlier,
             )
         beside = dict.fromkeys(
-            operator if one == self.operator else OperatorDesc(one.name, operator.tensors, one.attributes)
-            for one in self.beside
+            operator
+            if described == self.operator
+            else OperatorDesc(described.name, operator.tensors, described.attributes)
+            for described in self.beside
         )
         return replace(self, operator=operator, beside=tuple(beside), recipe=None)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""
-        company: dict[str, Any] = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
+        neighbours: dict[str, Any] = {"earlier": [case.to_json() for case in self.earlier]} if self.earlier else {}
         if self.beside:
-            company["beside"] = [{"operator": one.name, "attributes": write_attributes(one)} for one in self.beside]
+            neighbours["beside"] = [
+                {"operator": operator.name, "attributes": write_attributes(operator)} for operator in self.beside
+            ]
         if self.steps:
-            company["steps"] = [one.to_json() for one in self.steps]
+            neighbours["steps"] = [step.to_json() for step in self.steps]
         return {
             "format": FORMAT,
             **write_operator(self.operator),
@@ -174,7 +178,7 @@ class Case:
             "layout_clause": self.layout_clause,
             "expectation": self.expectation,
             "placement": self.placement.to_json(),
-            **company,
+            **neighbours,
         }
 
     @classmethod
@@ -212,8 +216,8 @@ class Case:
                 f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
                 "use a file that dmlcts wrote under failures/",
             )
-        company = tuple(_read_company(DataReader(one, "beside"), operator) for one in beside)
-        if company and operator not in company:
+        operator_descs = tuple(_read_company(DataReader(item, "beside"), operator) for item in beside)
+        if operator_descs and operator not in operator_descs:
             raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
         steps = reader.data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > _MOST_EARLIER:
@@ -226,8 +230,8 @@ class Case:
             None if layout_clause is None else reader.text("layout_clause", r"[a-z0-9.-]{1,80}"),
             reader.text("expectation", r"[a-z -]{1,40}"),
             placement,
-            earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
-            beside=company,
+            earlier=tuple(cls.from_json(item, nested=True) for item in earlier),
+            beside=operator_descs,
             steps=_read_steps(steps),
         )
 
@@ -235,18 +239,18 @@ class Case:
 def steps_alone(case: Case) -> Iterator[Case]:
     """Each kernel of a case's program as a case that makes it, and each dispatch as one of its own."""
     alive: dict[int, OperatorDesc] = {}
-    for one in case.steps:
-        alive |= {one.kernel: one.operator} if one.operator is not None else {}
-        values, expectation = (case.values, "accepted") if one.values is None else (one.values, "oracle")
-        yield Case(alive[one.kernel], values, case.clause, case.layout_clause, expectation, one.placement)
+    for step in case.steps:
+        alive |= {step.kernel: step.operator} if step.operator is not None else {}
+        values, expectation = (case.values, "accepted") if step.values is None else (step.values, "oracle")
+        yield Case(alive[step.kernel], values, case.clause, case.layout_clause, expectation, step.placement)
 
 
 def _read_values(written: Mapping[str, Any], operator: OperatorDesc, *, named: bool) -> Streams:
-    given = written if named else {operator.input_name: written}
-    if set(given) != set(operator.inputs):
-        raise UsageError(f"values are of {sorted(given)}", f"write those of {sorted(operator.inputs)}")
+    mapping = written if named else {operator.input_name: written}
+    if set(mapping) != set(operator.inputs):
+        raise UsageError(f"values are of {sorted(mapping)}", f"write those of {sorted(operator.inputs)}")
     return Streams(
-        tuple((name, Values.from_json(tensor.data_type, given[name])) for name, tensor in operator.inputs.items())
+        tuple((name, Values.from_json(tensor.data_type, mapping[name])) for name, tensor in operator.inputs.items())
     )
 
 
@@ -254,15 +258,15 @@ def _read_steps(written: list[Any]) -> tuple[Step, ...]:
     """The steps of a program; each is about a kernel that is alive then."""
     steps: list[Step] = []
     alive: dict[int, OperatorDesc] = {}
-    for one in written:
-        reader = DataReader(one, "steps")
+    for item in written:
+        reader = DataReader(item, "steps")
         (act, *more) = [name for name in ("create", "dispatch", "close") if name in reader.data] or [""]
         kernel = reader.data.get(act)
         if more or type(kernel) is not int or (kernel in alive) == (act == "create") or kernel < 0:
             cause = f"a step of case.steps is none: {sorted(reader.data)} of kernel {kernel!r}"
             raise UsageError(cause, "write `create` once, then `dispatch` and at last `close` with the kernel's number")
         if act == "create":
-            alive[kernel] = read_operator(one, "steps")
+            alive[kernel] = read_operator(item, "steps")
             steps.append(Step(kernel, alive[kernel]))
         elif act == "close":
             del alive[kernel]

@@ -50,7 +50,7 @@ class Histories:
         return history
 
 
-def _akin(one: OperatorDesc, other: OperatorDesc) -> bool:
+def _akin(operator: OperatorDesc, other: OperatorDesc) -> bool:
     """Whether two descriptions have equal tensors and differ otherwise."""
-    same = one.name == other.name and one.attributes == other.attributes
-    return not same and one.tensors == other.tensors
+    same = operator.name == other.name and operator.attributes == other.attributes
+    return not same and operator.tensors == other.tensors

@@ -38,13 +38,13 @@ def _in_pieces(expected: Callable[[Inputs], Array], inputs: Inputs, data_type: D
     count = max(array.size for array in inputs.values())
     if count <= _EXPECTED:
         return expected(inputs)
-    found = np.empty(count, data_type.numpy)
+    empty = np.empty(count, data_type.numpy)
     for start in range(0, count, _EXPECTED):
         place = slice(start, start + _EXPECTED)
-        found[place] = expected(
+        empty[place] = expected(
             {name: array[place] if array.size == count else array for name, array in inputs.items()}
         )
-    return found
+    return empty
 
 
 def _types(operator: OperatorDesc) -> dict[str, DataType]:
@@ -120,11 +120,11 @@ class Oracles:
         if not operator.output.element_count:
             return oracle_of(self._tables, operator, strict=self._strict)
         key = operator.kind
-        found = self._known.pop(key, None) or oracle_of(self._tables, operator, strict=self._strict)
-        self._known[key] = found  # the one that was asked for last stands last
+        oracle = self._known.pop(key, None) or oracle_of(self._tables, operator, strict=self._strict)
+        self._known[key] = oracle  # the one that was asked for last stands last
         if len(self._known) > _MOST_KEPT:
             del self._known[next(iter(self._known))]
-        return found
+        return oracle
 
 
 class OneInput:
@@ -209,11 +209,11 @@ class _NamedInputs:
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
             few, got = {name: array[piece] for name, array in inputs.items()}, output[piece]
-            once = distinct_elements([*few.values(), got])
-            if once is None:
+            values = distinct_elements([*few.values(), got])
+            if values is None:
                 wrong.append(piece[~self.admits(few, got)])
                 continue
-            first, inverse = once
+            first, inverse = values
             admitted = self.admits({name: array[first] for name, array in few.items()}, got[first])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
@@ -222,12 +222,12 @@ class _NamedInputs:
         """Where the output is another than the expected one, or all elements where an expected one may be wrong."""
         if not self.expected_suffices:
             return np.arange(output.size)
-        found = []
+        result = []
         for start in range(0, max(output.size, 1), _PIECE):
             same = equal(output[start : start + _PIECE], expected[start : start + _PIECE], self._read, strict=True)
             if not same.all():
-                found.append(np.flatnonzero(~same) + start)
-        return np.concatenate(found) if found else np.zeros(0, np.intp)
+                result.append(np.flatnonzero(~same) + start)
+        return np.concatenate(result) if result else np.zeros(0, np.intp)
 
 
 class ApproximateResults(_NamedInputs):

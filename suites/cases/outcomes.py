@@ -85,19 +85,19 @@ def mishap_of(error: BaseException) -> Mishap:
     if isinstance(error, WorkerLost):
         return Mishap(error.outcome, error.text, error.title)
     words = words_of(error)
-    said = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
     if isinstance(error, RemoteError):
-        said = error.said
+        text = error.said
     kind = error_kind(error)
     match kind:
         case "device_lost":
-            return Mishap("device_lost", said, refusing=True)
+            return Mishap("device_lost", text, refusing=True)
         case "execution_failed" | "not_supported":  # the latter only creation may say
-            return Mishap("fail", said, refusing=True)
+            return Mishap("fail", text, refusing=True)
     if not isinstance(error, RemoteError):
-        said = with_frames(said, error)
+        text = with_frames(text, error)
     outcome = "resource_error" if isinstance(error, MemoryError) else "crash"
-    return Mishap(outcome, said, refusing=kind == "invalid_argument")
+    return Mishap(outcome, text, refusing=kind == "invalid_argument")
 
 
 class DeviceGone(Exception):  # noqa: N818  # it says what happened; the suite is not at fault

@@ -149,27 +149,27 @@ def _placed(placement: Placement, tensors: Mapping[str, TensorDesc], output: str
     alias = (placement.alias or (inputs[0] if inputs else output)) if placement.in_place else None
     if alias is None:
         order = [output, *order] if placement.output_first else [*order, output]
-    found: dict[str, Region] = {}
+    regions: dict[str, Region] = {}
     position, most, before = placement.front, 0, output
     for name in order:
         tensor = tensors[name]
         if placement.overlapping and alias is None and output not in (name, before):
-            position = found[before].offset + _ALIGNMENT
+            position = regions[before].offset + _ALIGNMENT
         before = name
         if placement.one_region and name != output:
-            shared = next((one for one in found if one != output and tensors[one] == tensor), None)
+            shared = next((text for text in regions if text != output and tensors[text] == tensor), None)
             if shared is not None:
-                found[name] = found[shared]
+                regions[name] = regions[shared]
                 continue
         size = tensor.total_size_in_bytes
         if alias is not None and (name == alias or (placement.one_region and tensors[alias] == tensor)):
             size = max(size, tensors[output].total_size_in_bytes)
-        found[name] = region = Region(position, size + placement.slack)
+        regions[name] = region = Region(position, size + placement.slack)
         most = max(most, region.end)
         position = _aligned(most) + placement.gap
-    if placement.apart in found:
-        found[placement.apart] = Region(position, found[placement.apart].size)
-        most = max(region.end for region in found.values())
+    if placement.apart in regions:
+        regions[placement.apart] = Region(position, regions[placement.apart].size)
+        most = max(region.end for region in regions.values())
     if alias is not None:
-        found[output] = found[alias]
-    return MappingProxyType(found), _aligned(most) + placement.tail
+        regions[output] = regions[alias]
+    return MappingProxyType(regions), _aligned(most) + placement.tail

@@ -85,12 +85,12 @@ class BenchStream:
 
     def wait(self, slot: int) -> Bytes:
         """What came back; it stays until the slot is released."""
-        found = self._asked(self._stream.wait, slot)
+        asked = self._asked(self._stream.wait, slot)
         size = self._sizes[slot]
-        if not isinstance(found, np.ndarray) or found.dtype != np.uint8 or found.shape != (size,):
-            said = f"a stream brought back what is no array of {size} uint8"
-            raise StreamEnded(Mishap("crash", said), lost=False)
-        return found
+        if not isinstance(asked, np.ndarray) or asked.dtype != np.uint8 or asked.shape != (size,):
+            text = f"a stream brought back what is no array of {size} uint8"
+            raise StreamEnded(Mishap("crash", text), lost=False)
+        return asked
 
     def release(self, slot: int) -> None:
         """Look no more at what came back."""
@@ -105,12 +105,12 @@ class BenchStream:
         """Close the stream."""
         self._asked(self._stream.close)
 
-    def _asked(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    def _asked(self, call: Callable[..., Any], *value: Any, **named: Any) -> Any:
         bench = self._bench
         losses = bench.losses
         try:
             with calling(), np.errstate(all="ignore"):
-                return call(*given, **named)
+                return call(*value, **named)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the implementation's exceptions are findings, not the suite's

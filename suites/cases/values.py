@@ -116,10 +116,10 @@ class Values:
         if not 0 < period < elements.size:
             elements[...] = self._first(elements.size)
             return
-        once = self._first(period)
+        first = self._first(period)
         whole = elements.size - elements.size % period
-        elements[:whole].reshape(-1, period)[...] = once
-        elements[whole:] = once[: elements.size - whole]
+        elements[:whole].reshape(-1, period)[...] = first
+        elements[whole:] = first[: elements.size - whole]
 
     def _first(self, count: int) -> Array:
         """As :meth:`array`, to be read and no more: what is kept is not copied."""
@@ -183,7 +183,7 @@ class Streams(Mapping[str, Values]):
         """
         return cls(
             tuple(
-                (name, given if isinstance(given := arrays[name], Values) else Values.of(given, tensor.data_type))
+                (name, value if isinstance(value := arrays[name], Values) else Values.of(value, tensor.data_type))
                 for name, tensor in operator.inputs.items()
             )
         )
@@ -225,18 +225,18 @@ class Streams(Mapping[str, Values]):
         return size
 
 
-def repeated(once: Array, count: int) -> Array:
+def repeated(values: Array, count: int) -> Array:
     """``count`` elements: those of a 1-D array over and over, each copied once."""
-    found = np.empty(count, once.dtype)
-    whole = count - count % once.size
-    found[:whole].reshape(-1, once.size)[...] = once
-    found[whole:] = once[: count - whole]
-    return found
+    empty = np.empty(count, values.dtype)
+    whole = count - count % values.size
+    empty[:whole].reshape(-1, values.size)[...] = values
+    empty[whole:] = values[: count - whole]
+    return empty
 
 
 def _bulk_elements(data_type: DataType, seed: int, count: int) -> Array:
-    once = _bulk_read(data_type, seed, min(count, BULK_PERIOD))
-    return once.copy() if count <= BULK_PERIOD else repeated(once, count)
+    values = _bulk_read(data_type, seed, min(count, BULK_PERIOD))
+    return values.copy() if count <= BULK_PERIOD else repeated(values, count)
 
 
 def _bulk_read(data_type: DataType, seed: int, count: int) -> Array:

@@ -91,10 +91,10 @@ class _Draw:
 
     def shuffled(self, count: int) -> list[int]:
         """The numbers below ``count`` in any order."""
-        left, found = list(range(count)), []
+        left, result = list(range(count)), []
         while left:
-            found.append(left.pop(self.below(len(left))))
-        return found
+            result.append(left.pop(self.below(len(left))))
+        return result
 
 
 def new_challenge() -> str:
@@ -102,15 +102,15 @@ def new_challenge() -> str:
     return secrets.token_hex(_CHALLENGE_BYTES)
 
 
-def read_challenge(given: str | None) -> str:
+def read_challenge(text: str | None) -> str:
     """The challenge that somebody wrote; "" for none.
 
     Raises:
         UsageError: it is none.
     """
-    written = (given or "").strip().lower()
-    if given is not None and not re.fullmatch(f"[0-9a-f]{{{2 * _CHALLENGE_BYTES}}}", written):
-        raise UsageError(f"{given!r} is no challenge", "give the 32 digits that `dmlcts challenge` printed")
+    written = (text or "").strip().lower()
+    if text is not None and not re.fullmatch(f"[0-9a-f]{{{2 * _CHALLENGE_BYTES}}}", written):
+        raise UsageError(f"{text!r} is no challenge", "give the 32 digits that `dmlcts challenge` printed")
     return written
 
 
@@ -161,9 +161,9 @@ def _judged(case: Case, tables: Tables, level: FeatureLevel) -> bool:
     """Whether the level obliges an implementation to accept the case, and the pages fix its casts."""
     if violations(case.operator, level, tables):
         return False
-    found = oracle(case.operator, tables)
+    result = oracle(case.operator, tables)
     try:
-        _ = found.vector.attributes if isinstance(found, OneInput) else None
+        _ = result.vector.attributes if isinstance(result, OneInput) else None
     except Unconstrained:
         return False
     return True
@@ -205,10 +205,10 @@ def _inputs(data_type: DataType, around: Sequence[Any]) -> Any:
     """The whole boundary lattice of a type; of an 8-bit type, every value."""
     if data_type.itemsize == 1:
         return edge_values.every_pattern(data_type)
-    found = [edge_values.inputs(data_type, around)]
+    inputs = [edge_values.inputs(data_type, around)]
     if data_type.is_floating:
-        found.append(_specials(data_type))
-    values = np.concatenate(found)
+        inputs.append(_specials(data_type))
+    values = np.concatenate(inputs)
     _, first = np.unique(values.view(data_type.bits_dtype), return_index=True)
     return values[np.sort(first)]
 
@@ -299,12 +299,12 @@ def _small(data_type: DataType) -> Values:
 
 
 def _sizes(draw: _Draw, rank: int) -> tuple[int, ...]:
-    room, found = _MOST_ELEMENTS, []
+    room, sizes = _MOST_ELEMENTS, []
     for _ in range(rank):
         size = 1 + draw.below(min(room, 23))
-        found.append(size)
+        sizes.append(size)
         room //= size
-    return tuple(found[axis] for axis in draw.shuffled(rank))
+    return tuple(sizes[axis] for axis in draw.shuffled(rank))
 
 
 def _layout(
@@ -318,14 +318,14 @@ def _layout(
 
 
 def _strides(draw: _Draw, sizes: tuple[int, ...], *, broadcast: bool) -> tuple[int, ...]:
-    found, step = [0] * len(sizes), 1
+    numbers, step = [0] * len(sizes), 1
     for axis in draw.shuffled(len(sizes)):
         if broadcast and not draw.below(4):
             continue
         step += draw.below(3)
-        found[axis] = step
+        numbers[axis] = step
         step *= sizes[axis]
-    return tuple(found)
+    return tuple(numbers)
 
 
 @dataclass(frozen=True)
@@ -350,18 +350,18 @@ def gather(bench: Bench, planned: Sequence[Planned]) -> tuple[bytes, list[Absent
         The output elements of all cases, packed, little-endian, in the plan's order, with zeros where a case
         has none; and the cases that have none.
     """
-    found, absent = [], []
+    result, absent = [], []
     lost = 0
     for index, item in enumerate(planned):
         outcome = _dispatched(bench, item.case, hurry=lost > 0) if lost < _MOST_LOSSES else _GIVEN_UP
         if isinstance(outcome, Execution):
             little = outcome.output.dtype.newbyteorder("<")
-            found.append(outcome.output.astype(little, copy=False).tobytes())
+            result.append(outcome.output.astype(little, copy=False).tobytes())
             continue
         lost += isinstance(outcome, Mishap) and outcome.outcome != "fail"
         absent.append(Absent(index, outcome.outcome if isinstance(outcome, Mishap) else "refused", outcome.text[:200]))
-        found.append(bytes(item.size))
-    return b"".join(found), absent
+        result.append(bytes(item.size))
+    return b"".join(result), absent
 
 
 def _dispatched(bench: Bench, case: Case, *, hurry: bool) -> Outcome:
@@ -397,7 +397,7 @@ def judge(planned: Sequence[Planned], outputs: bytes, absent: frozenset[int], ta
         absent: positions of the cases that have no output.
         tables: the verifier's tables.
     """
-    found, start = [], 0
+    result, start = [], 0
     for index, item in enumerate(planned):
         carried = outputs[start : start + item.size]
         start += item.size
@@ -410,7 +410,7 @@ def judge(planned: Sequence[Planned], outputs: bytes, absent: frozenset[int], ta
             wrong = oracle(item.case.operator, tables).judge(inputs, output)
         if wrong.size:
             first = int(wrong[0])
-            given = inputs_text(inputs, first, text_with_bits)
-            said = f"element {first}: input {given} gives {text_with_bits(output[first])}"
-            found.append(Wrong(item, int(wrong.size), said))
-    return found
+            text = inputs_text(inputs, first, text_with_bits)
+            message = f"element {first}: input {text} gives {text_with_bits(output[first])}"
+            result.append(Wrong(item, int(wrong.size), message))
+    return result

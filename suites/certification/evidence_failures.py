@@ -54,44 +54,44 @@ def broken(
         waived: whether a waiver covers a clause, operator and data type (``None`` where none does).
     """
     missing = frozenset(item.case for item in absent)
-    found = [Broken(planned[item.case], f"no output: {item.outcome}, {item.said}") for item in absent]
+    broken_cases = [Broken(planned[item.case], f"no output: {item.outcome}, {item.said}") for item in absent]
     for wrong in evidence.judge(planned, outputs, missing, tables):
         case = wrong.planned.case
         if waived(case.clause, case.operator.name, case.data_type.name) is None:
-            found.append(Broken(wrong.planned, wrong.said))
-    return found
+            broken_cases.append(Broken(wrong.planned, wrong.said))
+    return broken_cases
 
 
-def tell(bench: Bench, found: Sequence[Broken], settings: Settings, say: Callable[[str], None]) -> None:
+def tell(bench: Bench, broken_cases: Sequence[Broken], settings: Settings, say: Callable[[str], None]) -> None:
     """Say what is wrong with the evidence, and write the files that replay it into the results folder.
 
     Raises:
         UsageError: a file cannot be written.
     """
     first: dict[tuple[str, str, str], Broken] = {}
-    for one in found:
-        case = one.planned.case
-        first.setdefault((case.clause, case.operator.name, case.data_type.name), one)
-    told: dict[str, FailureRecord] = {}
-    for one in list(first.values())[:MOST_TOLD]:
-        for record in _failures(bench, one, settings):
-            told.setdefault(record.file, record)
+    for item in broken_cases:
+        case = item.planned.case
+        first.setdefault((case.clause, case.operator.name, case.data_type.name), item)
+    failure_records: dict[str, FailureRecord] = {}
+    for item in list(first.values())[:MOST_TOLD]:
+        for record in _failures(bench, item, settings):
+            failure_records.setdefault(record.file, record)
     folder = prepare_failures(settings.results)
-    for name, record in told.items():
+    for name, record in failure_records.items():
         write_text(folder / name, dump_yaml(failure_document(record, suite_version())))
         say(f"\n{record.text}")
     more = len(first) - MOST_TOLD
     if more > 0:
         say(f"\n… and of {more} more clauses, operators and element types")
-    say(f"\ndmlcts: the evidence is wrong in {many(len(found), 'case')}")
+    say(f"\ndmlcts: the evidence is wrong in {many(len(broken_cases), 'case')}")
 
 
-def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureRecord]:
-    case = one.planned.case
+def _failures(bench: Bench, item: Broken, settings: Settings) -> list[FailureRecord]:
+    case = item.planned.case
     with bench.steadily():
         findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
     if not findings:
-        details = (("seen", one.said), ("again", "dispatched again, the same case came out right"))
+        details = (("seen", item.said), ("again", "dispatched again, the same case came out right"))
         findings = [
             Finding(
                 "execution.repeatable",
@@ -102,5 +102,5 @@ def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureReco
                 deviation=Deviation.UNSTEADY,
             )
         ]
-    test = f"evidence::{one.planned.identity}"
+    test = f"evidence::{item.planned.identity}"
     return [failure_of(test, bench.tables, finding, settings) for finding in findings]

@@ -63,7 +63,8 @@ def claimed_types(device: Mapping[str, Any]) -> dict[str, frozenset[DataType]] |
     """The element types that a device claims by operator, of its description in a statement."""
     named = device["data_types"]
     return named and {
-        operator: frozenset(one for one in DataType if one.name in types) for operator, types in named.items()
+        operator: frozenset(data_type for data_type in DataType if data_type.name in types)
+        for operator, types in named.items()
     }
 
 
@@ -80,11 +81,11 @@ def idle_tests(
     if not tests:
         return {}
     level = FeatureLevel.parse(statement["feature_level"])
-    given = Settings.read(profile=statement["profile"], operators=sorted(operators), seed=statement["seed"])
+    read = Settings.read(profile=statement["profile"], operators=sorted(operators), seed=statement["seed"])
     device = RefusingDevice(DeviceInfo("reckoning", level, data_types=claimed_types(statement["device"])))
-    bench = ReckoningBench("reckoning", None, {}, given.tables, level, device=device)
+    bench = ReckoningBench("reckoning", None, {}, read.tables, level, device=device)
     bench.hazards = Hazards()  # known: nobody need look for them
     with tempfile.TemporaryDirectory(prefix="dmlcts-reckoning-") as folder:
-        settings = replace(given, level=level, results=Path(folder))
+        settings = replace(read, level=level, results=Path(folder))
         records = pytest_run.records_of(tests, settings, bench)
     return {record.test: set(record.idle) for record in records}

@@ -46,10 +46,10 @@ def _selected(context: Context) -> Sequence[str]:
 
 def _misplaced(records: Sequence[ItemRecord], expected: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Records that stand there twice, that are missing, and that are no test's."""
-    held, owed = Counter(record.test for record in records), Counter(expected)
+    held, counts = Counter(record.test for record in records), Counter(expected)
     yield from (("repeated", f"{test} has {times} records") for test, times in sorted(held.items()) if times > 1)
-    yield from (("missing", f"{test} has no record") for test in sorted(set(owed) - set(held)))
-    yield from (("unknown", f"{test} is no test of this suite") for test in sorted(set(held) - set(owed)))
+    yield from (("missing", f"{test} has no record") for test in sorted(set(counts) - set(held)))
+    yield from (("unknown", f"{test} is no test of this suite") for test in sorted(set(held) - set(counts)))
 
 
 def _contradicting(records: Sequence[ItemRecord]) -> Iterator[tuple[str, str]]:
@@ -84,17 +84,19 @@ def _hidden(context: Context, expected: set[str]) -> Iterator[tuple[str, str]]:
     """Tests that did not run, and that would have judged something on any device; their reason excuses nothing."""
     from dmlcts.suites.certification.reckoning import idle_tests
 
-    silent = [one for one in context.submission.records if one.test in expected and (one.idle or _did_not_run(one))]
-    named = {one.test: one.idle for one in silent if one.idle}
+    silent = [
+        item for item in context.submission.records if item.test in expected and (item.idle or _did_not_run(item))
+    ]
+    named = {item_record.test: item_record.idle for item_record in silent if item_record.idle}
     allowed = idle_tests(named, context.statement, _selected(context))
     for record in sorted(silent, key=lambda record: record.test):
         if _did_not_run(record) and not record.idle:
             yield "unnamed", f"{record.test} is {record.outcome.value} and names no test that judged nothing"
         for test, reason in sorted(record.idle.items()):
             if test not in allowed.get(record.test, ()):
-                said = f" ({reason.strip()})" if reason.strip() else ""
+                text = f" ({reason.strip()})" if reason.strip() else ""
                 place = record.test.partition("::")[0]
-                yield "hidden", f"{place}::{test} judged nothing{said}, and has something to judge on every device"
+                yield "hidden", f"{place}::{test} judged nothing{text}, and has something to judge on every device"
 
 
 def _did_not_run(record: ItemRecord) -> bool:

@@ -102,37 +102,37 @@ class Order:
     challenge: str = ""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], command: Sequence[str]) -> Order:
+    def of(cls, mapping: Mapping[str, Any], command: Sequence[str]) -> Order:
         """The order that the options of the command line make.
 
         Raises:
             UsageError, DocumentError, WaiverError: as :meth:`Settings.read`.
         """
         settings = Settings.read(
-            backend=given["backend"],
-            options=given["options"],
-            results=given["results"],
-            feature_level=given["feature_level"],
-            profile=given["profile"],
-            seed=given["seed"],
-            waivers=given["waivers"],
-            isolation=given["isolation"],
-            timeout=given["timeout"],
-            operators=wanted_operators(given["operators"], load_tables()),
+            backend=mapping["backend"],
+            options=mapping["options"],
+            results=mapping["results"],
+            feature_level=mapping["feature_level"],
+            profile=mapping["profile"],
+            seed=mapping["seed"],
+            waivers=mapping["waivers"],
+            isolation=mapping["isolation"],
+            timeout=mapping["timeout"],
+            operators=wanted_operators(mapping["operators"], load_tables()),
         )
         return cls(
             settings,
-            given["product"],
-            given["vendor"],
-            given["contact"],
-            Path(given["output"]),
-            given["key"],
-            given["waivers"],
-            given["draft"],
+            mapping["product"],
+            mapping["vendor"],
+            mapping["contact"],
+            Path(mapping["output"]),
+            mapping["key"],
+            mapping["waivers"],
+            mapping["draft"],
             tuple(command),
-            tuple(given["parts"]),
-            given["workers"],
-            evidence.read_challenge(given.get("challenge")),
+            tuple(mapping["parts"]),
+            mapping["workers"],
+            evidence.read_challenge(mapping.get("challenge")),
         )
 
 
@@ -239,7 +239,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
             if not order.draft:
                 say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
                 return Verdict.NOT_CONFORMANT
-        carried, told = evidence_members(planned, outputs, absent)
+        carried, record = evidence_members(planned, outputs, absent)
     finally:
         bench.close()
     members |= carried
@@ -255,7 +255,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     statement = {
         **statement_of(order, results, reference),
         "operators": list(named),
-        "evidence": told,
+        "evidence": record,
         "draft": due or _wanted(order),
         "shards": [
             {
@@ -269,14 +269,14 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     }
     sealed = seal(members, statement, key)
     trusted = () if key is None else (signing.raw(key),)
-    found = verify.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
+    verification = verify.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
     draft = bool(statement["draft"])
-    accepted = found.standing is (Standing.DRAFT if draft else Standing.PASS)
+    accepted = verification.standing is (Standing.DRAFT if draft else Standing.PASS)
     made = _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "", "INCOMPLETE" if draft else "")
-    for line in found.text(exit_code(made) if accepted else _REFUSED):
+    for line in verification.text(exit_code(made) if accepted else _REFUSED):
         say(line)
     if not accepted:
-        raise NotVerifiable(found.summary())
+        raise NotVerifiable(verification.summary())
     archive.write(order.output, sealed)
     say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
     return made
@@ -284,9 +284,9 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
 
 def _worse(verdict: Verdict, *standings: str) -> Verdict:
     """The verdict of a run and of what else was found, its sweep, say, in one word where that is not CONFORMANT."""
-    found = {verdict.value, *standings}
+    texts = {verdict.value, *standings}
     known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
-    return next((worst for worst in known if worst.value in found), Verdict.CONFORMANT)
+    return next((worst for worst in known if worst.value in texts), Verdict.CONFORMANT)
 
 
 def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Callable[[str], None]) -> str:
@@ -370,10 +370,10 @@ def evidence_members(
     planned: Sequence[evidence.Planned], outputs: bytes, absent: Sequence[evidence.Absent]
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The members of a submission that hold its evidence, and what its statement says of them."""
-    told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    record = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
-    document = {"format": EVIDENCE_FORMAT, **told, "absent": named}
-    return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, told
+    document = {"format": EVIDENCE_FORMAT, **record, "absent": named}
+    return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, record
 
 
 def statement_of(order: Order, results: Mapping[str, Any], reference: Reference) -> dict[str, Any]:

@@ -67,18 +67,18 @@ def sweep(
         isolation="process",
     )
     say(f"dmlcts: sweeping {drafts.SWEPT_OPERATOR} over every FLOAT32")
-    crew = Processes(Orders(settings.backend, tuple(options), str(chosen.results), str(level)))
+    processes = Processes(Orders(settings.backend, tuple(options), str(chosen.results), str(level)))
     try:
-        swept = Sweep.planned(chosen, crew.describe())
+        swept = Sweep.planned(chosen, processes.describe())
         swept.plan = cut(swept.plan)
         with held(swept, say=say) as journal:
-            with showing.progress(swept, crew.size) as told:
-                conduct(swept, crew, told, journal)
-            size = crew.size
-            crew.close()  # nothing of the implementation runs any more when the record is written
+            with showing.progress(swept, processes.size) as report:
+                conduct(swept, processes, report, journal)
+            size = processes.size
+            processes.close()  # nothing of the implementation runs any more when the record is written
             record, _ = publish(swept, size)
     finally:
-        crew.close()
+        processes.close()
     return record
 
 
@@ -92,26 +92,26 @@ def check_sweep(context: Context) -> Said:
         else:
             yield Status.FAIL, "no sweep is owed, and there is one"
         return
-    told = context.submission.sweep
-    if told is None:
+    record = context.submission.sweep
+    if record is None:
         yield excused, "the sweep of FLOAT32 ROUND is missing"
         return
-    faults = [*_foreign(told, context), *_gaps(told, owed_plan(context.reference.tables, level))]
+    faults = [*_foreign(record, context), *_gaps(record, owed_plan(context.reference.tables, level))]
     yield from ((Status.FAIL, fault) for fault in faults)
-    if told["environment"].get("isolation") != "process":
+    if record["environment"].get("isolation") != "process":
         yield excused, "the sweep was judged in a process in which code of the implementation ran"
         return
     derived = drafts.sweep_standing(context.submission)
-    if not faults and told["verdict"] != verdict_of(told):
-        yield Status.FAIL, f"the sweep calls itself {told['verdict']}, its rows amount to {verdict_of(told)}"
+    if not faults and record["verdict"] != verdict_of(record):
+        yield Status.FAIL, f"the sweep calls itself {record['verdict']}, its rows amount to {verdict_of(record)}"
     elif not faults and derived is not Verdict.CONFORMANT:
         yield excused, f"the sweep of FLOAT32 ROUND is {derived}"
     elif not faults:
-        elements = sum(row["elements"] for row in told["sweeps"])
-        yield Status.PASS, f"{len(told['sweeps'])} modes of FLOAT32 ROUND, {elements:,} outputs"
+        elements = sum(row["elements"] for row in record["sweeps"])
+        yield Status.PASS, f"{len(record['sweeps'])} modes of FLOAT32 ROUND, {elements:,} outputs"
 
 
-def _foreign(told: Mapping[str, Any], context: Context) -> list[str]:
+def _foreign(record: Mapping[str, Any], context: Context) -> list[str]:
     """What shows that the sweep is another device's, suite's or selection's."""
     statement = context.statement
     wanted = {name: statement[name] for name in _SAME}
@@ -122,19 +122,21 @@ def _foreign(told: Mapping[str, Any], context: Context) -> list[str]:
         "selection": _SELECTION,
         "interrupted": False,
     }
-    return [f"{archive.SWEEP} is of another sweep: its {name} differs" for name in wanted if told[name] != wanted[name]]
+    return [
+        f"{archive.SWEEP} is of another sweep: its {name} differs" for name in wanted if record[name] != wanted[name]
+    ]
 
 
-def _gaps(told: Mapping[str, Any], owed: Plan) -> list[str]:
+def _gaps(record: Mapping[str, Any], required: Plan) -> list[str]:
     """What is missing of the targets, or wrong in them without a row that fails."""
-    rows = {row["target"]: row for row in told["sweeps"]}
-    targets = {target.key: target for target in owed.targets}
+    rows = {row["target"]: row for row in record["sweeps"]}
+    targets = {target.key: target for target in required.targets}
     faults = []
-    if len(rows) != len(told["sweeps"]):
+    if len(rows) != len(record["sweeps"]):
         faults.append("a target of the sweep stands there twice")
     faults += [f"{name} was not swept" for name in sorted(set(targets) - set(rows))]
     faults += [f"{name} is no target of this sweep" for name in sorted(set(rows) - set(targets))]
-    failing = {row["id"] for row in told["clauses"] if row["outcome"] not in ("pass", "characterised")}
+    failing = {row["id"] for row in record["clauses"] if row["outcome"] not in ("pass", "characterised")}
     for name in sorted(set(rows) & set(targets)):
         row, target = rows[name], targets[name]
         if row["elements"] != target.elements and not row["stopped"]:

@@ -34,25 +34,25 @@ from dmlcts.suites.running.options import covering_of, owed_rows
 
 def check_command(context: Context) -> Said:
     """The command is `dmlcts certify` with its closed list of options, and asks for what was done."""
-    said = certify_words(context.statement["command"])
+    record = certify_words(context.statement["command"])
     statement = context.statement
     names = ("product", "vendor", "backend", "options", "seed", "profile", "isolation")
     wanted = {name: statement[name] for name in names}
     wanted["challenge"] = statement.get("challenge", "")
-    asked = wanted_operators(said.pop("operators"), context.reference.tables)
+    asked = wanted_operators(record.pop("operators"), context.reference.tables)
     level = FeatureLevel.parse(statement["feature_level"])
-    said["operators"] = list(asked or obliged_operators(context.reference.tables, level))
+    record["operators"] = list(asked or obliged_operators(context.reference.tables, level))
     wanted["operators"] = sorted(context.operators)
     wanted["waived"] = archive.WAIVERS in context.submission.members
     wanted["draft"] = context.draft
     wanted["signed"] = statement["key"] is not None
     faults = [
-        f"{name}: the command says {said[name]!r}, the statement {wanted[name]!r}"
+        f"{name}: the command says {record[name]!r}, the statement {wanted[name]!r}"
         for name in wanted
-        if said[name] != wanted[name]
+        if record[name] != wanted[name]
     ]
-    if said["feature_level"] not in (None, statement["feature_level"]):
-        faults.append(f"the command asks for level {said['feature_level']}, not {statement['feature_level']}")
+    if record["feature_level"] not in (None, statement["feature_level"]):
+        faults.append(f"the command asks for level {record['feature_level']}, not {statement['feature_level']}")
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
         yield Status.PASS, "the command asks for this"
@@ -61,27 +61,27 @@ def check_command(context: Context) -> Said:
 def check_results(context: Context) -> Said:
     """The results, and with them the verdict, follow from the records, the tables and the waivers."""
     submission, statement = context.submission, context.statement
-    told = submission.results
+    results = submission.results
     tables = context.reference.tables
-    given = submission.waivers
+    waivers = submission.waivers
     rebuilt = build_results(
-        given.apply(submission.records),
+        waivers.apply(submission.records),
         _owed(context),
-        _run(told, context.now),
+        _run(results, context.now),
         tables,
-        unsupported=_unsupported(told["device"]),
-        interrupted=told["interrupted"],
+        unsupported=_unsupported(results["device"]),
+        interrupted=results["interrupted"],
     )
-    if "combinations" in told:  # results of earlier versions say nothing of them
+    if "combinations" in results:  # results of earlier versions say nothing of them
         level = FeatureLevel.parse(statement["feature_level"])
         subjects = {(operator, data_type) for _, operator, data_type, _ in _owed(context)}
-        rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects, told["seed"])
-    rebuilt |= given.told(rebuilt)
+        rebuilt |= told_of(submission.records, tables, level, results["profile"], subjects, results["seed"])
+    rebuilt |= waivers.told(rebuilt)
     rebuilt = explained(rebuilt, tables)
-    faults = list(_differences(stable(rebuilt), stable(told)))
+    faults = list(_differences(stable(rebuilt), stable(results)))
     if rebuilt["verdict"] != statement["verdict"]:
-        said = f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}"
-        faults.append(("claimed", said))
+        text = f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}"
+        faults.append(("claimed", text))
     yield from first_of_each(Status.FAIL, faults)
     unrun = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
     idle = [(row["outcome"], f"{_named(row)} is owed and was not run: {row['outcome']}") for row in unrun]
@@ -90,22 +90,22 @@ def check_results(context: Context) -> Said:
         yield Status.PASS, f"from the records follow {many(len(rebuilt['clauses']), 'row')}: {rebuilt['verdict']}"
 
 
-def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
+def _run(record: Mapping[str, Any], now: datetime) -> RunInfo:
     """What the results say of their run, for what does not follow from records."""
-    started, finished = (structure.moment(told["timings"][name]) or now for name in ("started", "finished"))
+    started, finished = (structure.moment(record["timings"][name]) or now for name in ("started", "finished"))
     return RunInfo(
-        told["backend"],
-        told["device"],
-        told["feature_level"],
-        told["profile"],
-        told["seed"],
-        told["strict"],
-        told["selection"],
+        record["backend"],
+        record["device"],
+        record["feature_level"],
+        record["profile"],
+        record["seed"],
+        record["strict"],
+        record["selection"],
         started,
         finished,
-        told["suite"],
-        told["environment"],
-        told.get("shard"),
+        record["suite"],
+        record["environment"],
+        record.get("shard"),
     )
 
 
@@ -114,9 +114,9 @@ def _unsupported(device: Mapping[str, Any]) -> set[tuple[str, str]]:
     return {(operator, item.name) for operator, names in claimed.items() for item in DataType if item.name not in names}
 
 
-def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _differences(rebuilt: Mapping[str, Any], record: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """Where the results differ from those that the records amount to, by kind, rows one by one."""
-    mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, told))
+    mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, record))
     for key in sorted({*mine, *theirs}):
         if key not in theirs:
             yield "lacking", f"the results lack the row {' '.join(key)}"
@@ -129,8 +129,8 @@ def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterabl
                 if mine[key][name] != theirs[key][name]
             ]
             yield "other", f"{' '.join(key)}: the results say {'; '.join(named)}"
-    for name in sorted({*rebuilt, *told} - {"clauses"}):
-        if rebuilt.get(name) != told.get(name):
+    for name in sorted({*rebuilt, *record} - {"clauses"}):
+        if rebuilt.get(name) != record.get(name):
             yield name, f"{name} of the results does not follow from the records"
 
 
@@ -144,35 +144,35 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def check_evidence(context: Context) -> Said:
     """The carried outputs are those of the verifier's own plan, and right."""
-    statement, told, tables = context.statement, context.submission.evidence, context.reference.tables
+    statement, record, tables = context.statement, context.submission.evidence, context.reference.tables
     level = FeatureLevel.parse(statement["feature_level"])
     planned = evidence.plan(tables, level, statement["seed"], statement.get("challenge", ""), context.operators)
     size = sum(item.size for item in planned)
     outputs = context.submission.outputs
     here = {"cases": len(planned), "bytes": size, "plan": evidence.digest(planned)}
-    for who, said in (("the statement", statement["evidence"]), ("the evidence", told)):
-        differing = [name for name in here if said[name] != here[name]]
+    for who, document in (("the statement", statement["evidence"]), ("the evidence", record)):
+        differing = [name for name in here if document[name] != here[name]]
         if differing:
             name = differing[0]
-            yield Status.FAIL, f"{who} is of another plan: {name} is {said[name]}, not {here[name]}"
+            yield Status.FAIL, f"{who} is of another plan: {name} is {document[name]}, not {here[name]}"
             return
     if len(outputs) != size:
         yield Status.FAIL, f"evidence.bin has {len(outputs):,} bytes, the plan asks for {size:,}"
         return
-    absent = {item["case"] for item in told["absent"]}
-    if len(absent) != len(told["absent"]) or any(index >= len(planned) for index in absent):
+    absent = {item["case"] for item in record["absent"]}
+    if len(absent) != len(record["absent"]) or any(index >= len(planned) for index in absent):
         yield Status.FAIL, "the evidence names absent cases twice, or some that are not planned"
         return
     missing = (
         (item["outcome"], f"{planned[item['case']].identity} has no output: {item['outcome']}")
-        for item in told["absent"]
+        for item in record["absent"]
     )
     yield from first_of_each(Status.OPEN if context.draft else Status.FAIL, missing)
     wrong = evidence.judge(planned, outputs, frozenset(absent), tables)
     conforming = statement["verdict"] == "CONFORMANT"
     broken = _waived_rows(context)
-    waived = [found for found in wrong if _row(found) in broken]
-    unexcused = [found for found in wrong if _row(found) not in broken]
+    waived = [candidate for candidate in wrong if _row(candidate) in broken]
+    unexcused = [candidate for candidate in wrong if _row(candidate) not in broken]
     yield from first_of_each(Status.FAIL if conforming else Status.OPEN, map(_told, unexcused))
     if not unexcused and not absent:
         right = "all right" if not waived else f"all right but {many(len(waived), 'case')} of waived clauses"
@@ -181,14 +181,14 @@ def check_evidence(context: Context) -> Said:
         yield Status.PASS, f"{len(wrong)} of {len(planned)} cases are wrong, as the verdict has it"
 
 
-def _told(found: evidence.Wrong) -> tuple[str, str]:
+def _told(wrong: evidence.Wrong) -> tuple[str, str]:
     """A wrong case in a sentence; those of one operator are of one kind."""
-    more = f" ({found.elements} elements)" if found.elements > 1 else ""
-    return found.planned.case.operator.name, f"wrong output in {found.planned.identity}: {found.said}{more}"
+    more = f" ({wrong.elements} elements)" if wrong.elements > 1 else ""
+    return wrong.planned.case.operator.name, f"wrong output in {wrong.planned.identity}: {wrong.said}{more}"
 
 
-def _row(found: evidence.Wrong) -> tuple[str, str, str]:
-    case = found.planned.case
+def _row(wrong: evidence.Wrong) -> tuple[str, str, str]:
+    case = wrong.planned.case
     return case.clause, case.operator.name, case.data_type.name
 
 
@@ -231,16 +231,16 @@ def verify_members(
     except DmlctsError as error:
         return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
     context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted), day, challenge)
-    draft, told = bool(statement["draft"]), verdict.about(statement)
+    draft, record = bool(statement["draft"]), verdict.about(statement)
     signed = _lines({name: structure.CHECKS[name] for name in ("digests", "signature")}, context)
     if any(line.status is Status.FAIL for line in signed):
-        return Verification(signed, draft, told)  # whoever made it did not sign this: nothing more of it is read
+        return Verification(signed, draft, record)  # whoever made it did not sign this: nothing more of it is read
     if any(statement["suite"][name] != getattr(reference, name) for name in ("version", "digest")):
         early = {name: structure.CHECKS[name] for name in ("digests", "signature", "suite")}
-        return Verification(_lines(early, context), draft, told)  # another suite's documents may look otherwise
+        return Verification(_lines(early, context), draft, record)  # another suite's documents may look otherwise
     malformed = [Line("form", Status.FAIL, " ".join(fault.split())) for fault in submission.faults()]
     if malformed:
-        return Verification(tuple(malformed), draft, told)
+        return Verification(tuple(malformed), draft, record)
     checks: dict[str, structure.Check] = {
         **structure.CHECKS,
         "command": check_command,
@@ -249,7 +249,7 @@ def verify_members(
         "evidence": check_evidence,
         "sweep": check_sweep,
     }
-    return Verification(_lines(checks, context), draft, told, structure.rows_told(submission))
+    return Verification(_lines(checks, context), draft, record, structure.rows_told(submission))
 
 
 def _lines(checks: Mapping[str, structure.Check], context: Context) -> tuple[Line, ...]:

@@ -162,9 +162,9 @@ def _first(alike: _Alike) -> _Alike:
 
 
 @lru_cache(maxsize=1024)
-def _formed(given: ByIdentity[Subject]) -> _Alike:
+def _formed(by_identity: ByIdentity[Subject]) -> _Alike:
     """By all that layouts and places depend on: of the types, which tensors have the first type variable's."""
-    subject, table = given.value, given.value.table
+    subject, table = by_identity.value, by_identity.value.table
     single = tuple((name, tuple(subject.one_element(name, rank).rank for rank in _RANKS)) for name in subject.single)
     own = tuple((name, data_type is subject.data_type) for name, data_type in subject.types.items())
     may_alias = tuple(table.tensors[table.output].may_alias)
@@ -172,12 +172,12 @@ def _formed(given: ByIdentity[Subject]) -> _Alike:
 
 
 @lru_cache(maxsize=1024)
-def _attributed(given: ByIdentity[Subject]) -> _Alike:
+def _attributed(by_identity: ByIdentity[Subject]) -> _Alike:
     """By all that the attributes and values of an only input's operator depend on."""
-    table = given.value.table
+    table = by_identity.value.table
     named = tuple((item.name, item.type) for item in table.attributes)
-    by = (given.value.data_type, named, tuple(table.float_attributes), table.lower, table.upper)
-    return _first(_Alike(by, given.value))
+    by = (by_identity.value.data_type, named, tuple(table.float_attributes), table.lower, table.upper)
+    return _first(_Alike(by, by_identity.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,10 +238,15 @@ def _laid(alike: _Alike, recipe: Recipe, counts: tuple[int, int]) -> _Laid:
 
 def _of_types(subject: Subject, laid: _Laid) -> dict[str, TensorDesc]:
     """The tensors of a layout in a subject's types."""
-    found = {name: tensor(subject.types[name], one.sizes, one.strides) for name, one in laid.tensors.items()}
-    for name, one in found.items() if laid.extra else ():
-        found[name] = tensor(one.data_type, one.sizes, one.strides, one.total_size_in_bytes + laid.extra)
-    return found
+    tensor_descs = {
+        name: tensor(subject.types[name], described.sizes, described.strides)
+        for name, described in laid.tensors.items()
+    }
+    for name, tensor_desc in tensor_descs.items() if laid.extra else ():
+        tensor_descs[name] = tensor(
+            tensor_desc.data_type, tensor_desc.sizes, tensor_desc.strides, tensor_desc.total_size_in_bytes + laid.extra
+        )
+    return tensor_descs
 
 
 def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
@@ -250,18 +255,18 @@ def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
     Numbers are no factor: they are drawn.
     """
     levels, generator = recipe.by_factor, generator_of(recipe.seed, "attributes")
-    found = dict(subject.revealing())
+    result = dict(subject.revealing())
     for item in subject.table.attributes:
         if item.type == "ENUM":
-            found[item.name] = levels[item.name]
+            result[item.name] = levels[item.name]
         elif item.type == "DML_SCALE_BIAS":
-            found[item.name] = magnitudes.plain_scale_bias(generator, subject.data_type, levels.get("scale-bias"))
+            result[item.name] = magnitudes.plain_scale_bias(generator, subject.data_type, levels.get("scale-bias"))
         elif item.type == FUSED:
-            found[item.name] = ACTIVATIONS.get(levels["activation"])
+            result[item.name] = ACTIVATIONS.get(levels["activation"])
         elif item.is_number and item.role == "other":
             numbers = fitting_numbers(subject.table, subject.signature, item)
-            found[item.name] = numbers[int(generator.integers(len(numbers)))]
-    return found
+            result[item.name] = numbers[int(generator.integers(len(numbers)))]
+    return result
 
 
 def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:
@@ -276,9 +281,9 @@ def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:
 
 
 @lru_cache(maxsize=1024)
-def _streamed(given: ByIdentity[Subject]) -> _Alike:
+def _streamed(by_identity: ByIdentity[Subject]) -> _Alike:
     """By all that the streams of a subject depend on besides their seed, whatever its tensors are called."""
-    subject, rows = given.value, given.value.table.tensors
+    subject, rows = by_identity.value, by_identity.value.table.tensors
     inputs = tuple(
         (values.data_type, rows[name].nonzero, name in subject.single) for name, values in subject.ones.items()
     )
@@ -345,13 +350,13 @@ def _attributes(alike: _Alike, recipe: Recipe, count: int) -> tuple[Mapping[str,
     else:
         x = drawing.stream(generator_of(recipe.seed, "input"), data_type, levels["input"], power)
     attributes: dict[str, Any] = dict(enumerations)
-    given: ScaleBias | None = None
+    scale_bias: ScaleBias | None = None
     if table.has_scale_bias:
-        given = drawing.scale_bias(generator_of(recipe.seed, "scale-bias"), data_type, scaling, power)
-        attributes |= {item.name: given for item in table.attributes if item.type == "DML_SCALE_BIAS"}
+        scale_bias = drawing.scale_bias(generator_of(recipe.seed, "scale-bias"), data_type, scaling, power)
+        attributes |= {item.name: scale_bias for item in table.attributes if item.type == "DML_SCALE_BIAS"}
     low, high = -math.inf, math.inf
     if table.float_attributes:
-        seen = drawing.scaled(x, given, data_type)
+        seen = drawing.scaled(x, scale_bias, data_type)
         bounds = drawing.bounds(generator_of(recipe.seed, "bounds"), data_type, levels["bounds"], table, seen)
         attributes |= bounds
         low, high = float(bounds.get(table.lower or "", low)), float(bounds.get(table.upper or "", high))
@@ -361,12 +366,16 @@ def _attributes(alike: _Alike, recipe: Recipe, count: int) -> tuple[Mapping[str,
     def inside(values: Array) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
             wide = values.astype(np.float64)
-            wide = wide if given is None else wide * float(given.scale) + float(given.bias)
+            wide = wide if scale_bias is None else wide * float(scale_bias.scale) + float(scale_bias.bias)
         return np.asarray((low < wide) & (wide < high))
 
     x = drawing.arranged(x, data_type, levels["input"], count, inside, generator_of(recipe.seed, "start"))
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
-        x = magnitudes.with_limits(x, data_type) if given is None else magnitudes.kept_exact(x, given, data_type)
+        x = (
+            magnitudes.with_limits(x, data_type)
+            if scale_bias is None
+            else magnitudes.kept_exact(x, scale_bias, data_type)
+        )
     return MappingProxyType(attributes), Values.of(x, data_type)
 
 

@@ -61,17 +61,17 @@ def levels_of(
 def levels_of_attributes(operator: OperatorDesc, table: OperatorTable) -> dict[str, str | None]:
     """The levels of the factors that are attributes."""
     data_type = operator.data_type
-    found: dict[str, str | None] = {}
+    texts: dict[str, str | None] = {}
     if table.has_scale_bias:
-        found["scale-bias"] = scale_bias_of(operator, data_type)
+        texts["scale-bias"] = scale_bias_of(operator, data_type)
     if table.float_attributes and of_one_type(table):
-        found["bounds"] = bounds_of(operator, table, data_type)
+        texts["bounds"] = bounds_of(operator, table, data_type)
     for item in table.attributes:
         if item.type == "ENUM":
-            found[item.name] = str(operator.attributes[item.name])
+            texts[item.name] = str(operator.attributes[item.name])
         elif item.type == FUSED:
-            found["activation"] = activation_of(operator.activation)
-    return found
+            texts["activation"] = activation_of(operator.activation)
+    return texts
 
 
 def levels_of_tensors(
@@ -149,10 +149,10 @@ def stored_count(tensor: TensorDesc) -> int:
 
 def scale_bias_of(operator: OperatorDesc, data_type: DataType) -> str | None:
     """The level of ``scale-bias``; ``None`` where one of the two is infinite or a NaN."""
-    given = next((value for value in operator.attributes.values() if isinstance(value, ScaleBias)), None)
-    if given is None:
+    scale_bias = next((value for value in operator.attributes.values() if isinstance(value, ScaleBias)), None)
+    if scale_bias is None:
         return "none"
-    scale, bias = float(given.scale), float(given.bias)
+    scale, bias = float(scale_bias.scale), float(scale_bias.bias)
     if not math.isfinite(scale) or not math.isfinite(bias):
         return None
     known = magnitudes(data_type)
@@ -229,7 +229,7 @@ def activation_of(fused: OperatorDesc | None) -> str | None:
     """The level of ``activation``; ``None`` for one that no level is about."""
     if fused is None:
         return "none"
-    return next((level for level, one in ACTIVATIONS.items() if one.name == fused.name), None)
+    return next((level for level, operator in ACTIVATIONS.items() if operator.name == fused.name), None)
 
 
 @lru_cache(maxsize=1 << 13)

@@ -57,35 +57,35 @@ def relations_of(
         data_type: the type.
         aliases: the factors that are the layouts of the inputs whose memory the output may be.
     """
-    named = tuple((name, tuple(one)) for name, one in levels.items())
+    named = tuple((name, tuple(level)) for name, level in levels.items())
     return _relations(ByIdentity(table), named, tuple(counts.items()), data_type.is_floating, aliases)
 
 
 @lru_cache(maxsize=256)  # most types of most operators have the same levels, and then share what follows from them
 def _relations(
-    given: ByIdentity[FactorsTable],
+    by_identity: ByIdentity[FactorsTable],
     named: tuple[tuple[str, tuple[str, ...]], ...],
     counted: tuple[tuple[str, tuple[int, int]], ...],
     floating: bool,
     aliases: tuple[str, ...],
 ) -> tuple[Relation, ...]:
-    table, levels, counts = given.value, dict(named), dict(counted)
-    found = []
+    table, levels, counts = by_identity.value, dict(named), dict(counted)
+    relations = []
     for row in table.constraints:
         if row.data_types != "all" and (row.data_types == "floating") != floating:
             continue
         if row.holds is None:
-            found += _named(row, levels)
+            relations += _named(row, levels)
         elif row.holds == "sizes":
-            found += _sizes(row, levels, counts)
+            relations += _sizes(row, levels, counts)
         elif row.holds == "order":
             laid = [name for name in (*INPUT_LAYOUTS, OUTPUT_LAYOUT) if name in levels]
-            found += [relation for name in laid for relation in _order(row, levels, name)]
+            relations += [relation for name in laid for relation in _order(row, levels, name)]
         elif row.holds == "same-layout":
-            found += _same_layout(row, levels, aliases)
+            relations += _same_layout(row, levels, aliases)
         else:
-            found += _equal_inputs(row, levels)
-    return tuple(found)
+            relations += _equal_inputs(row, levels)
+    return tuple(relations)
 
 
 def _relation(row: ConstraintRow, levels: Levels, names: tuple[str, ...], allowed: set[tuple[str, ...]]) -> Relation:
@@ -93,7 +93,7 @@ def _relation(row: ConstraintRow, levels: Levels, names: tuple[str, ...], allowe
     return Relation(
         row.id,
         names,
-        frozenset(tuple(index[name][level] for name, level in zip(names, one, strict=True)) for one in allowed),
+        frozenset(tuple(index[name][level] for name, level in zip(names, texts, strict=True)) for texts in allowed),
     )
 
 
@@ -103,9 +103,9 @@ def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
         return []
     names = tuple(sides)
     allowed = {
-        one
-        for one in itertools.product(*(levels[name] for name in names))
-        if not all(level in sides[name] for name, level in zip(names, one, strict=True))
+        texts
+        for texts in itertools.product(*(levels[name] for name in names))
+        if not all(level in sides[name] for name, level in zip(names, texts, strict=True))
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -113,9 +113,9 @@ def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
 def _sizes(row: ConstraintRow, levels: Levels, counts: Mapping[str, tuple[int, int]]) -> list[Relation]:
     names = ("rank", "spread", "sides", "count")
     allowed = {
-        one
-        for one in itertools.product(*(levels[name] for name in names))
-        if exists(int(one[0]), one[1], one[2], *counts[one[3]])
+        texts
+        for texts in itertools.product(*(levels[name] for name in names))
+        if exists(int(texts[0]), texts[1], texts[2], *counts[texts[3]])
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -123,9 +123,9 @@ def _sizes(row: ConstraintRow, levels: Levels, counts: Mapping[str, tuple[int, i
 def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
     names = ("rank", "spread", layout)
     allowed = {
-        one
-        for one in itertools.product(*(levels[name] for name in names))
-        if dimensions(int(one[0]), one[1]) >= _LEAST_DIMENSIONS.get(one[2], 0)
+        texts
+        for texts in itertools.product(*(levels[name] for name in names))
+        if dimensions(int(texts[0]), texts[1]) >= _LEAST_DIMENSIONS.get(texts[2], 0)
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -135,7 +135,9 @@ def _same_layout(row: ConstraintRow, levels: Levels, aliases: tuple[str, ...]) -
         return []
     names = ("placement", OUTPUT_LAYOUT, *aliases)
     allowed = {
-        one for one in itertools.product(*(levels[name] for name in names)) if one[0] != "in-place" or one[1] in one[2:]
+        texts
+        for texts in itertools.product(*(levels[name] for name in names))
+        if texts[0] != "in-place" or texts[1] in texts[2:]
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -145,8 +147,8 @@ def _equal_inputs(row: ConstraintRow, levels: Levels) -> list[Relation]:
         return []
     names = ("placement", *(name for name in INPUT_LAYOUTS if name in levels))
     allowed = {
-        one
-        for one in itertools.product(*(levels[name] for name in names))
-        if one[0] != "one-region" or len(set(one[1:])) == 1
+        texts
+        for texts in itertools.product(*(levels[name] for name in names))
+        if texts[0] != "one-region" or len(set(texts[1:])) == 1
     }
     return [_relation(row, levels, names, allowed)]

@@ -71,14 +71,14 @@ class _Encoder:
             if len(self._kinds) >= _MOST_KINDS:
                 self._kinds.clear()
         levels = levels_of_attributes(operator, self._table)
-        found = None
+        result = None
         if levels.get("scale-bias", "") is not None:  # one that nothing is said of may hide everything else
-            alike = tuple(one.data_type is operator.data_type for one in operator.inputs.values())
+            alike = tuple(tensor.data_type is operator.data_type for tensor in operator.inputs.values())
             form = _form(self._wide, self._table.wide_inputs, self._counts, self._named, alike)
             subject = (operator.name, operator.data_type.name)
-            found = _Kind(self, subject, sum(map(self._digits.of, levels, levels.values())), form)
-        self._kinds[operator.kind] = found
-        return found
+            result = _Kind(self, subject, sum(map(self._digits.of, levels, levels.values())), form)
+        self._kinds[operator.kind] = result
+        return result
 
 
 class _Digits(dict[tuple[str, str | None], int]):
@@ -124,18 +124,18 @@ class _Form:
         try:
             return self._shown[level, history]
         except KeyError:
-            found = self._digits.of("input", level) + self._digits.of("history", history)
-            self._shown[level, history] = found
-            return found
+            number = self._digits.of("input", level) + self._digits.of("history", history)
+            self._shown[level, history] = number
+            return number
 
     def _of_sizes(self, sizes: tuple[int, ...]) -> int:
-        found = self._sizes.get(sizes)
-        if found is None:
+        number = self._sizes.get(sizes)
+        if number is None:
             if len(self._sizes) >= _MOST_KINDS:
                 self._sizes.clear()
             levels = levels_of_sizes(sizes, self._counts)
-            found = self._sizes[sizes] = sum(map(self._digits.of, levels, levels.values()))
-        return found
+            number = self._sizes[sizes] = sum(map(self._digits.of, levels, levels.values()))
+        return number
 
 
 @lru_cache(maxsize=1024)
@@ -182,8 +182,8 @@ def _encoder(
     factors: ByIdentity[FactorsTable], table: ByIdentity[OperatorTable], data_type: DataType, level: FeatureLevel
 ) -> _Encoder:
     ranks = obliged_ranks(table.value, data_type, level)
-    found = factors_of(factors.value, table.value, data_type, ranks, "quick")
-    return _Encoder(found, table.value, tuple(counts_of(factors.value).items()))
+    result = factors_of(factors.value, table.value, data_type, ranks, "quick")
+    return _Encoder(result, table.value, tuple(counts_of(factors.value).items()))
 
 
 class Seen:
@@ -253,12 +253,12 @@ def encoded(space: Space, levels: Mapping[str, str | None]) -> str:
 def decoded(space: Space, rows: Collection[str]) -> NDArray[np.intp]:
     """Positions of levels, one row each, -1 where there is none; what is no row of the space is left out."""
     sizes = [len(factor.levels) for factor in space.factors]
-    found = []
+    result = []
     for row in rows:
         places = [_DIGITS.find(digit) for digit in row]
         if len(places) == len(sizes) and all(place < size for place, size in zip(places, sizes, strict=True)):
-            found.append(places)
-    return np.array(found, np.intp).reshape(-1, len(sizes))
+            result.append(places)
+    return np.array(result, np.intp).reshape(-1, len(sizes))
 
 
 def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
@@ -276,25 +276,25 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
     shown = masked[:, kept].sum(2) == masked.sum(1, keepdims=True)
     shown &= (rows >= 0)[:, kept].all(2)
     flat = (rows + offsets)[:, kept][shown]
-    found = np.zeros([count] * together, bool)
+    zeros = np.zeros([count] * together, bool)
     for order in itertools.permutations(range(together)):
-        found[tuple(flat[:, order].T)] = True
-    return found
+        zeros[tuple(flat[:, order].T)] = True
+    return zeros
 
 
 def counts(space: Space, rows: NDArray[np.intp]) -> dict[str, dict[str, int]]:
     """How many pairs and triples there can be, are asked for, are covered, and are missing of those asked for."""
-    told = {}
+    record = {}
     for together, name in NAMES.items():
         can, wanted, seen = possible(space, together), asked(space, together), covered(space, rows, together)
         orders = 2 if together == 2 else 6
-        told[name] = {
+        record[name] = {
             "possible": int(can.sum()) // orders,
             "asked": int(wanted.sum()) // orders,
             "covered": int((seen & can).sum()) // orders,
             "missing": int((wanted & ~seen).sum()) // orders,
         }
-    return told
+    return record
 
 
 def told(
@@ -332,14 +332,14 @@ def told(
     for record in records:
         for seen in record.combinations:
             rows[seen.operator, seen.data_type] |= set(seen.rows)
-    found = []
+    result = []
     for operator, name in subjects:
         table, data_type = tables.operators.get(operator), DataType[name]
         if table is None or data_type not in table.data_types:
             continue
         space = _space(factors, table, data_type, level, profile)
         counted = counts(space, decoded(space, rows[operator, name]))
-        if operator in shared_out and not any(one.data_type is data_type for one in covering[operator]):
-            counted = {together: {**one, "asked": 0, "missing": 0} for together, one in counted.items()}
-        found.append({"operator": operator, "data_type": name, **counted})
-    return {"combinations": found, **({"shared_out": shared_out} if shared_out else {})}
+        if operator in shared_out and not any(signature.data_type is data_type for signature in covering[operator]):
+            counted = {together: {**document, "asked": 0, "missing": 0} for together, document in counted.items()}
+        result.append({"operator": operator, "data_type": name, **counted})
+    return {"combinations": result, **({"shared_out": shared_out} if shared_out else {})}

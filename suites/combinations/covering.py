@@ -85,8 +85,8 @@ class _Trial:
 def _kept(relation: Relation, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """For each level of each factor what the relation allows that the level is in, as bits."""
     kept = [[0] * size for size in sizes]
-    for order, one in enumerate(relation.allowed):
-        for levels, level in zip(kept, one, strict=True):
+    for order, numbers in enumerate(relation.allowed):
+        for levels, level in zip(kept, numbers, strict=True):
             levels[level] |= 1 << order
     return tuple(map(tuple, kept))
 
@@ -136,7 +136,9 @@ class _Builder:
         for factor, level in seed.items():
             self._narrow(standing, factor, level)
         flat = [self.offsets[factor] + level for factor, level in seed.items()]
-        masks = [one for one, (factor, level) in zip(flat, seed.items(), strict=True) if level in self.masking[factor]]
+        masks = [
+            number for number, (factor, level) in zip(flat, seed.items(), strict=True) if level in self.masking[factor]
+        ]
         for _ in range(2 if together < 3 else 1):
             row = dict(seed)
             order = [factor for factor in range(len(self.sizes)) if factor not in row]
@@ -148,7 +150,7 @@ class _Builder:
             ):
                 raise AssertionError(f"no row has {seed}, though it was found possible")
             rows.append(tuple(row[factor] for factor in range(len(self.sizes))))
-        return max(rows, key=lambda one: self.left.gain(*self._parts(one))) if len(rows) > 1 else rows[0]
+        return max(rows, key=lambda numbers: self.left.gain(*self._parts(numbers))) if len(rows) > 1 else rows[0]
 
     def _extended(self, trial: _Trial, chosen: int, standing: list[int], *, sparing: bool) -> bool:
         """Give the row a level of each further factor: whether there are such.
@@ -207,13 +209,13 @@ class _Builder:
 
     def _usable(self, factor: int, least: int) -> list[int]:
         """The levels of a factor that mask nothing and are combined with so many others."""
-        found = self.usable.get((factor, least))
-        if found is None:
+        usable = self.usable.get((factor, least))
+        if usable is None:
             strengths, masking = self.space.factors[factor].strengths, self.masking[factor]
-            found = self.usable[factor, least] = [
+            usable = self.usable[factor, least] = [
                 level for level in range(self.sizes[factor]) if strengths[level] >= least and level not in masking
             ]
-        return found
+        return usable
 
     def _shuffle(self, some: list[int]) -> None:
         """As the generator's own, which takes three calls an element."""
@@ -229,7 +231,7 @@ class _Builder:
         """The row's levels counted through: those that mask nothing, and those that mask the others."""
         flat = [offset + level for offset, level in zip(self.offsets, row, strict=True)]
         masks = [flat[factor] for factor, level in enumerate(row) if level in self.masking[factor]]
-        return [one for one in flat if one not in masks], masks
+        return [number for number in flat if number not in masks], masks
 
 
 class _Left(Protocol):
@@ -252,10 +254,10 @@ class _Left(Protocol):
 
 
 def _bits(levels: Iterable[int]) -> int:
-    found = 0
+    number = 0
     for level in levels:
-        found |= 1 << level
-    return found
+        number |= 1 << level
+    return number
 
 
 class _Pairs:
@@ -272,7 +274,7 @@ class _Pairs:
 
     def most_missing(self, generator: random.Random) -> list[int]:
         """As :meth:`_Left.most_missing`."""
-        counts = [one.bit_count() for one in self.sets]
+        counts = [item.bit_count() for item in self.sets]
         most = max(counts)
         best = [level for level, count in enumerate(counts) if count == most]
         first = best[generator.randrange(len(best))]
@@ -340,18 +342,18 @@ class _Triples:
             having.append(chosen.bit_length() - 1)
             chosen ^= 1 << having[-1]
         first = masks[:1] or having
-        found: list[int] = self.left[np.ix_(levels, first, masks[1:] or having)].sum((1, 2)).tolist()
-        return found
+        numbers: list[int] = self.left[np.ix_(levels, first, masks[1:] or having)].sum((1, 2)).tolist()
+        return numbers
 
     def _covered(self, others: list[int], masks: list[int]) -> tuple[NDArray[np.intp], ...]:
         """The index of all triples that a row has in sight, each in every order."""
         free = 3 - len(masks)
         if free < 0:
             return tuple(np.zeros(0, np.intp) for _ in range(3))
-        found = [
+        numbers = [
             order for rest in itertools.combinations(others, free) for order in itertools.permutations((*masks, *rest))
         ]
-        return tuple(np.array(found, np.intp).reshape(-1, 3).T)
+        return tuple(np.array(numbers, np.intp).reshape(-1, 3).T)
 
     def gain(self, others: list[int], masks: list[int]) -> int:
         """As :meth:`_Left.gain`."""

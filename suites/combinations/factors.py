@@ -120,46 +120,46 @@ def counts_of(factors: FactorsTable) -> Mapping[str, tuple[int, int]]:
 
 
 @lru_cache(maxsize=4)
-def _counts(given: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
-    factors = given.value
-    found = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
-    return MappingProxyType(found)
+def _counts(by_identity: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
+    factors = by_identity.value
+    counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+    return MappingProxyType(counts)
 
 
 @lru_cache(maxsize=256)
 def _space(
-    given: ByIdentity[FactorsTable],
+    by_identity: ByIdentity[FactorsTable],
     operator: ByIdentity[OperatorTable],
     data_type: DataType,
     ranks: tuple[int, ...],
     profile: str,
 ) -> Space:
-    factors, table = given.value, operator.value
-    found = _factors(given, operator, data_type, ranks, profile)
-    by_name = {factor.name: factor.levels for factor in found}
+    factors, table = by_identity.value, operator.value
+    result = _factors(by_identity, operator, data_type, ranks, profile)
+    by_name = {factor.name: factor.levels for factor in result}
     wide = dict(zip(table.wide_inputs, INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
     aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
     strength: int = getattr(factors.strengths, profile)
-    return Space(found, relations_of(factors, by_name, counts_of(factors), data_type, aliases), strength)
+    return Space(result, relations_of(factors, by_name, counts_of(factors), data_type, aliases), strength)
 
 
 @lru_cache(maxsize=256)
 def _factors(
-    given: ByIdentity[FactorsTable],
+    by_identity: ByIdentity[FactorsTable],
     operator: ByIdentity[OperatorTable],
     data_type: DataType,
     ranks: tuple[int, ...],
     profile: str,
 ) -> tuple[Factor, ...]:
-    factors, table = given.value, operator.value
+    factors, table = by_identity.value, operator.value
     strength: int = getattr(factors.strengths, profile)
     economies = [
-        one
-        for one in factors.economies
-        if profile in one.profiles and data_type.name in (one.data_types or (data_type.name,))
+        economy
+        for economy in factors.economies
+        if profile in economy.profiles and data_type.name in (economy.data_types or (data_type.name,))
     ]
     simple = of_one_type(table)
-    found = []
+    result = []
     for row in factors.factors:
         owners = [item for item in table.attributes if item.type == row.of]
         if row.inputs > len(table.wide_inputs):
@@ -176,12 +176,12 @@ def _factors(
         for name, levels in named:
             base = row.base if row.base in levels else levels[0]
             strengths = tuple(_strength(economies, row.name, level, strength) for level in levels)
-            found.append(Factor(name, levels, base, masks & set(levels), strengths))
-    return tuple(found)
+            result.append(Factor(name, levels, base, masks & set(levels), strengths))
+    return tuple(result)
 
 
 def _strength(economies: Sequence[EconomyRow], factor: str, level: str, strength: int) -> int:
-    return min([strength, *(one.strength for one in economies if level in one.levels.get(factor, ()))])
+    return min([strength, *(economy.strength for economy in economies if level in economy.levels.get(factor, ()))])
 
 
 def obliged_ranks(table: OperatorTable, data_type: DataType, level: FeatureLevel) -> tuple[int, ...]:

@@ -79,14 +79,14 @@ def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
     return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())
 
 
-def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
+def in_exact_domain(value: int, scale_bias: ScaleBias, data_type: DataType) -> bool:
     """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
-    return bool(exactly_scaled(np.array([value], np.float64), given, data_type)[0])
+    return bool(exactly_scaled(np.array([value], np.float64), scale_bias, data_type)[0])
 
 
-def exactly_scaled(x: NDArray[Any], given: ScaleBias, data_type: DataType) -> NDArray[np.bool_]:
+def exactly_scaled(x: NDArray[Any], scale_bias: ScaleBias, data_type: DataType) -> NDArray[np.bool_]:
     """For which elements of an integer type that is so; FLOAT64 tells, since it has every integer that counts."""
-    factors = (float(given.scale), float(given.bias))
+    factors = (float(scale_bias.scale), float(scale_bias.bias))
     if not all(np.isfinite(factor) and factor.is_integer() for factor in factors):
         return np.zeros(x.shape, bool)
     limits = np.iinfo(data_type.numpy)
@@ -106,19 +106,19 @@ def with_limits(x: Array, data_type: DataType) -> Array:
     return x
 
 
-def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+def kept_exact(x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
     """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
 
     Args:
         x: the stream.
-        given: a whole scale and bias.
+        scale_bias: a whole scale and bias.
         data_type: an integer type.
     """
-    exact = exactly_scaled(x, given, data_type)
+    exact = exactly_scaled(x, scale_bias, data_type)
     if exact.any():
         return np.where(exact, x, np.resize(x[exact], x.size))
     small = np.arange(min(1 << 12, int(np.iinfo(data_type.numpy).max))).astype(data_type.numpy)
-    return np.resize(small[exactly_scaled(small, given, data_type)], x.size)
+    return np.resize(small[exactly_scaled(small, scale_bias, data_type)], x.size)
 
 
 def plain_scale_bias(generator: np.random.Generator, data_type: DataType, level: str | None) -> ScaleBias | None:

@@ -74,8 +74,8 @@ def layout_of(tensor: TensorDesc) -> str:
 
 
 @lru_cache(maxsize=1 << 13)
-def _strided(sizes: tuple[int, ...], given: tuple[int, ...]) -> str:
-    longer = [(stride, size) for stride, size in zip(given, sizes, strict=True) if size > 1]
+def _strided(sizes: tuple[int, ...], numbers: tuple[int, ...]) -> str:
+    longer = [(stride, size) for stride, size in zip(numbers, sizes, strict=True) if size > 1]
     strides = [stride for stride, _ in longer]
     if 0 in strides:
         return "broadcast"
@@ -134,14 +134,14 @@ def _listed(rank: int, spread: str, sides: str, least: int, greatest: int) -> tu
     count = dimensions(rank, spread)
     if count > rank or (spread == "all" and rank < 3):
         return ()
-    found: dict[tuple[int, ...], None] = {}
+    result: dict[tuple[int, ...], None] = {}
     for number in range(least, greatest + 1):
         for parts in _factorisations(number, count):
             for places in _places(rank, count):
                 sizes = _spread_out(parts, rank, places)
                 if sides_of(sizes) == sides:
-                    found[sizes] = None
-    return tuple(found)
+                    result[sizes] = None
+    return tuple(result)
 
 
 def _places(rank: int, count: int) -> list[tuple[int, ...]]:
@@ -212,7 +212,7 @@ def _drawn(
             generator.shuffle(parts)
     places = _places(rank, count)
     if spread == "two" and sides.startswith("long"):  # the long one stands at the end that names it
-        places = [one for one in places if (one[-1] == rank - 1 if sides == "long-rows" else one[0] == 0)]
+        places = [place for place in places if (place[-1] == rank - 1 if sides == "long-rows" else place[0] == 0)]
     if spread == "one":
         places = [(0,)] if sides == "long-columns" else [(rank - 1,)]
     return _spread_out(parts, rank, places[int(generator.integers(len(places)))])
@@ -265,11 +265,11 @@ def strides_for(generator: Generator, sizes: Sequence[int], layout: str) -> tupl
 
 def packed_strides(sizes: Sequence[int]) -> tuple[int, ...]:
     """The strides of a packed row-major tensor."""
-    step, found = 1, []
+    step, result = 1, []
     for size in reversed(sizes):
-        found.append(step)
+        result.append(step)
         step *= size
-    return tuple(reversed(found))
+    return tuple(reversed(result))
 
 
 def _with_a_gap(generator: Generator, sizes: Sequence[int], axes: list[int], least: int) -> tuple[int, ...]:

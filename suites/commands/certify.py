@@ -25,7 +25,7 @@ _CERTIFY_EXIT_CODES = (
 
 @click.command(epilog=_CERTIFY_EXIT_CODES)
 @certify_options
-def certify(**given: Any) -> None:
+def certify(**options: Any) -> None:
     r"""Run the certification profile and write a signed submission.
 
     It is an error if a file of the suite was modified, if no key is given, or if the verdict is not CONFORMANT.
@@ -39,7 +39,7 @@ def certify(**given: Any) -> None:
     from dmlcts.reports.documents.outcomes import exit_code
     from dmlcts.suites.certification import submit
 
-    made = submit.certify(submit.Order.of(given, sys.argv[1:]), say)
+    made = submit.certify(submit.Order.of(options, sys.argv[1:]), say)
     sys.exit(exit_code(made))
 
 
@@ -82,13 +82,13 @@ def verify(
     keys = [load_public(path) for path in trusted]
     drawn = evidence.read_challenge(challenge)
     ours, on = Reference.here(load_tables()), day and day.date()
-    found = reverifying.verify(submission, ours, trusted=keys, day=on, challenge=drawn)
-    for line in found.text():
+    verification = reverifying.verify(submission, ours, trusted=keys, day=on, challenge=drawn)
+    for line in verification.text():
         say(line)
     if page is not None:
-        write_text(Path(page), found.markdown(Path(submission).name))
+        write_text(Path(page), verification.markdown(Path(submission).name))
         say(f"written: {page}")
-    sys.exit(found.exit_code)
+    sys.exit(verification.exit_code)
 
 
 @click.command()

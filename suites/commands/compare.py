@@ -47,7 +47,7 @@ def compare(
     markdown_path: str | None,
     mixed: bool,
     workers: str,
-    **given: Any,
+    **options: Any,
 ) -> None:
     r"""Judge several backends, and show where they differ from the pages and from each other.
 
@@ -72,12 +72,12 @@ def compare(
 
     if not backends and not folders:
         raise UsageError("nothing to compare", "name backends, as in `dmlcts compare cpu onnxruntime`")
-    settings = Settings.read(**given)
+    settings = Settings.read(**options)
     arguments = [*settings.shared_arguments(), *(["-n", workers] if workers else [])]
     columns = read_all(folders)
     contenders = [Contender.parse(written) for written in backends]
     if not mixed:  # before anything is judged
-        made = [Provenance.of(one.label, one.results) for one in columns if one.results is not None]
+        made = [Provenance.of(item.label, item.results) for item in columns if item.results is not None]
         here = Provenance(", ".join(backends), tables_digest(settings.tables.digests))
         refuse_mixture([*made, here] if backends else made)
     columns += judge_all(contenders, Path(results), arguments, complain)

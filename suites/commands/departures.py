@@ -42,8 +42,8 @@ def write(results: str, path: str) -> None:
     entries = many(len(made.entries), "entry", "entries")
     say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
-        said = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
-        say(f"{said} no reason yet: say it under `because`")
+        text = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
+        say(f"{text} no reason yet: say it under `because`")
 
 
 @baseline.command()
@@ -56,17 +56,19 @@ def check(results: str, path: str) -> None:
     from dmlcts.reports.documents.wording import many
 
     known = baselines.load(Path(path))
-    found = baselines.compare(load_results(results), known)
-    for note in found.notes:
+    comparison = baselines.compare(load_results(results), known)
+    for note in comparison.notes:
         say(f"note: {note}")
-    for departure in found.new:
+    for departure in comparison.new:
         say(f"new:  {departure}")
-    for departure in found.gone:
+    for departure in comparison.gone:
         say(f"gone: {departure}")
-    if found.agrees:
+    if comparison.agrees:
         say(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
         return
-    say(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
+    say(
+        f"{len(comparison.new)} new, {len(comparison.gone)} gone; `dmlcts baseline write {results} {path}` accepts that"
+    )
     sys.exit(1)
 
 

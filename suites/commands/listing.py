@@ -29,10 +29,10 @@ def print_backends(console: Console, *, verbose: bool = False) -> None:
     for listing in available():
         if listing.info is not None:
             parts = [listing.info.adapter, listing.info.library, f"feature level {listing.info.feature_level}"]
-            said = ", ".join(part for part in parts if part)
+            text = ", ".join(part for part in parts if part)
         else:
-            said = "; ".join(part for part in (listing.reason, listing.mend) if part)
-        row = [Text(listing.name), Text("yes" if listing.available else "no"), Text(said)]
+            text = "; ".join(part for part in (listing.reason, listing.mend) if part)
+        row = [Text(listing.name), Text("yes" if listing.available else "no"), Text(text)]
         table.add_row(*row, *([Text(listing.origin)] if verbose else []))
     console.print(table)
     console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
@@ -52,17 +52,17 @@ def print_trial(name: str, trial: Trial, say: Callable[[str], object]) -> None:
         say(f"  unclaimed  {operator} on {', '.join(data_type.name for data_type in types)}")
     if trial.dispatch is not None:
         say(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
-    for operator in dict.fromkeys(one.operator for one in trial.tried):
-        shown = [one.data_type.name for one in trial.tried if one.operator == operator and one.right]
+    for operator in dict.fromkeys(tried.operator for tried in trial.tried):
+        shown = [tried.data_type.name for tried in trial.tried if tried.operator == operator and tried.right]
         if shown:
             say(f"  works      {operator} on {', '.join(shown)}")
-    for one in (one for one in trial.tried if not one.right):
-        say(f"  {one.outcome.replace('_', ' '):<10} {one.operator} on {one.data_type.name}")
-        for line in one.said.splitlines():
+    for item in (tried for tried in trial.tried if not tried.right):
+        say(f"  {item.outcome.replace('_', ' '):<10} {item.operator} on {item.data_type.name}")
+        for line in item.said.splitlines():
             say(f"             {line}")
-        if one.mend:
-            say(f"             mend: {one.mend}")
-    right = sum(one.right for one in trial.tried)
+        if item.mend:
+            say(f"             mend: {item.mend}")
+    right = sum(tried.right for tried in trial.tried)
     if not trial.tried:
         say("nothing was tried: the device claims none of what its level obliges")
     say(f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict")
@@ -94,10 +94,10 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
         console.print()
         _print_clause(console, tables, clause)
     for example in operator.examples:
-        said = [f"{name} = {value}" for name, value in (*example.types.items(), *example.attributes.items())]
+        texts = [f"{name} = {value}" for name, value in (*example.types.items(), *example.attributes.items())]
         inputs = [f"{name} = {list(values)}" for name, values in operator.example_inputs(example).items()]
-        given = ", ".join([*said, *inputs])
-        console.print(f"\nexample   {given} gives {list(example.outputs)}", markup=False, highlight=False)
+        text = ", ".join([*texts, *inputs])
+        console.print(f"\nexample   {text} gives {list(example.outputs)}", markup=False, highlight=False)
 
 
 def _print_attributes(console: Console, tables: Tables, operator: OperatorTable) -> None:
@@ -106,19 +106,19 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
     table = Table(*heads, title="Attributes and limits", title_justify="left")
     for item in operator.attributes:
         if item.type == "FLOAT":
-            values, said = "any FLOAT", f"cast to the tensor's type: {item.cast}"
+            values, text = "any FLOAT", f"cast to the tensor's type: {item.cast}"
         elif item.type == "ENUM":
-            values, said = ", ".join(item.enumerators), "one of them"
+            values, text = ", ".join(item.enumerators), "one of them"
         elif item.type == "DML_SCALAR_UNION":
-            values, said = f"a number of the type that {item.data_type} names", "as it is"
+            values, text = f"a number of the type that {item.data_type} names", "as it is"
         elif item.type == "DML_TENSOR_DATA_TYPE":
-            values, said = "a data type", f"has to be that of {item.same_as}"
+            values, text = "a data type", f"has to be that of {item.same_as}"
         elif item.type == "DML_OPERATOR_DESC":
-            known = ", ".join(one.short_name for one in tables.activations.values())
-            values, said = f"an activation, or none: {known}", "fused: applied to what the operator gives"
+            known = ", ".join(activation.short_name for activation in tables.activations.values())
+            values, text = f"an activation, or none: {known}", "fused: applied to what the operator gives"
         else:
-            values, said = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
-        table.add_row(Text(item.name), Text(values), Text(said))
+            values, text = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
+        table.add_row(Text(item.name), Text(values), Text(text))
     words = {
         "rank_min": "dimensions, at least",
         "rank_max": "dimensions, at most",
@@ -135,16 +135,18 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
 def _briefly(types: Sequence[DataType]) -> str:
     """Element types in few words: by kind where all of a kind are there, but FLOAT64."""
     kinds: dict[str, list[DataType]] = {
-        "floating": [one for one in DataType if one.is_floating and one is not DataType.FLOAT64],
-        "signed": [one for one in DataType if one.is_signed and not one.is_floating],
-        "unsigned": [one for one in DataType if not one.is_signed],
+        "floating": [
+            data_type for data_type in DataType if data_type.is_floating and data_type is not DataType.FLOAT64
+        ],
+        "signed": [data_type for data_type in DataType if data_type.is_signed and not data_type.is_floating],
+        "unsigned": [data_type for data_type in DataType if not data_type.is_signed],
     }
-    left, said = list(types), []
+    left, text = list(types), []
     for word, members in kinds.items():
         if set(members) <= set(left):
-            said.append(word)
-            left = [one for one in left if one not in members]
-    return ", ".join([*said, *(one.name for one in left)])
+            text.append(word)
+            left = [data_type for data_type in left if data_type not in members]
+    return ", ".join([*text, *(data_type.name for data_type in left)])
 
 
 def print_operators(console: Console, operators: Iterable[OperatorTable]) -> None:
@@ -166,8 +168,8 @@ def print_clauses(console: Console, tables: Tables, pattern: str) -> None:
     Raises:
         UsageError: there is none.
     """
-    found = [clause for clause in tables.clauses if fnmatch.fnmatchcase(clause.id, pattern)]
-    for clause in found or [tables.clause(pattern)]:
+    clauses = [clause for clause in tables.clauses if fnmatch.fnmatchcase(clause.id, pattern)]
+    for clause in clauses or [tables.clause(pattern)]:
         _print_clause(console, tables, clause)
         about = [operator for operator in tables.operators.values() if clause in tables.clauses_of(operator)]
         for operator in about:
@@ -176,8 +178,8 @@ def print_clauses(console: Console, tables: Tables, pattern: str) -> None:
         for name in clause.latitude:
             latitude = tables.latitudes.get(name)
             if latitude is not None:
-                said = f"  latitude {name}: {', '.join(latitude.permitted)}"
-                console.print(said, markup=False, highlight=False, soft_wrap=True)
+                text = f"  latitude {name}: {', '.join(latitude.permitted)}"
+                console.print(text, markup=False, highlight=False, soft_wrap=True)
         console.print()
 
 
@@ -251,11 +253,11 @@ def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], obj
         page = load_page(path)
         operator = identify(page, tables)
         known = known_sentences().get(operator.operator)
-        found = compare(page, operator, known)
-        differences += len(found)
-        for difference in found:
+        result = compare(page, operator, known)
+        differences += len(result)
+        for difference in result:
             say(f"{path}: {difference}")
         for note in notes(page, operator, known):
             say(f"{path}: note: {note}")
-        say(f"{path}: {operator.short_name}: {many(len(found), 'difference') if found else 'no differences'}")
+        say(f"{path}: {operator.short_name}: {many(len(result), 'difference') if result else 'no differences'}")
     return differences

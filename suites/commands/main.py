@@ -94,9 +94,9 @@ def backends(
         timeout=timeout,
         isolation="process",
     )
-    found = try_backend(settings)
-    listing.print_trial(check, found, say)
-    sys.exit(0 if found.works else NOT_CONFORMANT)
+    trial = try_backend(settings)
+    listing.print_trial(check, trial, say)
+    sys.exit(0 if trial.works else NOT_CONFORMANT)
 
 
 @main.command()
@@ -249,7 +249,10 @@ def list_libraries() -> None:
 
     cache = cache_folder()
     rows = [("linux", f"{fetching.DISTRIBUTION} {fetching.VERSION}", fetching.fetched_library(cache))]
-    rows += [(one.version, f"{one.distribution} {one.wheel}", one.library(cache)) for one in windows_releases.RELEASES]
+    rows += [
+        (release.version, f"{release.distribution} {release.wheel}", release.library(cache))
+        for release in windows_releases.RELEASES
+    ]
     for name, wheel, path in rows:
         say(f"{name:8} {wheel:32} {path if path.is_file() else 'not fetched'}")
     say("-o library=NAME takes one of them; windows is the newest that was fetched")

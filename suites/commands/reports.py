@@ -114,20 +114,20 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.specs.loading import load_tables
 
-    found = differences.difference(load_results(first), load_results(second))
+    result = differences.difference(load_results(first), load_results(second))
     loaded = load_tables(*map(Path, tables))
-    printed = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    printed = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if json_path and json_path != "-":
         writing.write_text(Path(json_path), printed)
     if markdown and markdown != "-":
-        writing.write_text(Path(markdown), differences.markdown(found, loaded))
+        writing.write_text(Path(markdown), differences.markdown(result, loaded))
     if json_path == "-":
-        tell(json.dumps(found, indent=2))
+        tell(json.dumps(result, indent=2))
     elif markdown == "-":
-        tell(differences.markdown(found, loaded))
+        tell(differences.markdown(result, loaded))
     else:
-        tell(differences.text(found, loaded))
-    sys.exit(1 if found["regression"] else 0)
+        tell(differences.text(result, loaded))
+    sys.exit(1 if result["regression"] else 0)
 
 
 @click.command(epilog="Exit codes: 0 measured, 2 usage or table error, 3 backend unavailable, 4 nothing was measured.")
@@ -165,7 +165,7 @@ def accuracy(
     results: str,
     workers: str,
     path: str | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     r"""Show how far results are from the exact numbers, for each operator whose results may be inexact.
 
@@ -190,7 +190,7 @@ def accuracy(
 
     if not runs and not backends:
         raise UsageError("nothing to measure", "name a backend with --backend, or the folder of a finished run")
-    settings = Settings.read(**given)
+    settings = Settings.read(**options)
     columns = read_all(runs)
     if backends:
         taken = [table for table in settings.tables.operators.values() if settings.selects_operator(table)]
@@ -202,22 +202,22 @@ def accuracy(
     for column in columns:
         if column.results is None:
             complain(f"dmlcts: {one_line(f'{column.label}: {column.reason}')}")
-    told = [
+    record = [
         (column.label, chosen(column.results, settings.operators, settings.data_types))
         for column in columns
         if column.results is not None
     ]
-    if not told:
+    if not record:
         sys.exit(UNAVAILABLE)
-    if not measured(results for _, results in told):
+    if not measured(results for _, results in record):
         say("nothing was measured: no results here may be inexact, or the runs are of an earlier version")
         sys.exit(INCOMPLETE)
     if path == "-":
-        tell(views.markdown(told))
+        tell(views.markdown(record))
         return
-    views.print_accuracy(told, PlainConsole())
+    views.print_accuracy(record, PlainConsole())
     if path is not None:
-        writing.write_text(Path(path), views.markdown(told))
+        writing.write_text(Path(path), views.markdown(record))
         say(f"written: {path}")
 
 

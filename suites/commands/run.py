@@ -76,7 +76,7 @@ def run(
     verbose: bool,
     quiet: bool,
     digest: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     r"""Judge a backend and write the records.
 
@@ -105,19 +105,19 @@ def run(
         raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
     if running.in_several_processes(workers):
         _need_xdist()
-    given |= {"results": results}
+    options |= {"results": results}
     context = click.get_current_context()
     if resume is not None:
         from dmlcts.suites.running.resume import resumed_settings
 
         named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
-        settings = resumed_settings(resume, {"backend": backend, **given}, named)
+        settings = resumed_settings(resume, {"backend": backend, **options}, named)
         if "backend" not in named:
             say(f"dmlcts: {resume} is of a run of {settings.backend}, which is run now")
     elif backend is None:
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
-        settings = Settings.read(backend=backend, **given)
+        settings = Settings.read(backend=backend, **options)
     if not quiet:
         say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
         say(f"  {running.shown_command(settings)}")
@@ -213,7 +213,7 @@ def replay(
     failures: tuple[str, ...],
     repeat: int,
     dump: str | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     r"""Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
 
@@ -229,11 +229,11 @@ def replay(
     from dmlcts.suites.running.replay import failure_files
     from dmlcts.suites.running.replay import replay_all as judge_again
 
-    settings = Settings.read(**given)
+    settings = Settings.read(**options)
     where = None if dump is None else Path(dump)
-    found = judge_again(settings, failure_files(failures), tell, where, repeat)
-    failed = any(one.failed for one in found)
-    sys.exit(NOT_CONFORMANT if failed else 0 if all(one.supported for one in found) else INCOMPLETE)
+    replays = judge_again(settings, failure_files(failures), tell, where, repeat)
+    failed = any(item.failed for item in replays)
+    sys.exit(NOT_CONFORMANT if failed else 0 if all(item.supported for item in replays) else INCOMPLETE)
 
 
 @click.command()
@@ -243,7 +243,7 @@ def replay(
 @seed_option
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")
 @judges_nothing
-def probe(json_path: str | None, **given: Any) -> None:
+def probe(json_path: str | None, **options: Any) -> None:
     """Print the fingerprint of a backend: what it does where the pages are silent.
 
     This is no verdict. Exit code 1 only if something unsafe happens, or a result is outside every permitted outcome.
@@ -252,10 +252,10 @@ def probe(json_path: str | None, **given: Any) -> None:
     from dmlcts.suites.running.fingerprint import fingerprint, print_fingerprint, write_fingerprint
     from dmlcts.suites.running.options import Settings
 
-    settings = Settings.read(**given)
-    found = fingerprint(settings)
-    print_fingerprint(found, settings.tables, PlainConsole())
+    settings = Settings.read(**options)
+    result = fingerprint(settings)
+    print_fingerprint(result, settings.tables, PlainConsole())
     if json_path is not None:
-        write_fingerprint(found, Path(json_path))
+        write_fingerprint(result, Path(json_path))
         say(f"written: {json_path}")
-    sys.exit(NOT_CONFORMANT if found.unsafe else 0)
+    sys.exit(NOT_CONFORMANT if result.unsafe else 0)

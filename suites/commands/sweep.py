@@ -79,13 +79,13 @@ def sweep(
     results: str,
     resume: str | None,
     workers: int,
-    lanes: int,
+    number: int,
     tensor_elements: int,
     timeout: float,
     scheduler: str | None,
     no_compiled: bool,
     digest: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
 
@@ -108,15 +108,15 @@ def sweep(
     from dmlcts.suites.sweeping.record import publish
 
     folder = results if resume is None else resume
-    settings = Settings.read(results=folder, **given)
+    settings = Settings.read(results=folder, **options)
     orders = Orders(
         settings.backend,
-        tuple(given["options"]),
+        tuple(options["options"]),
         folder,
-        given["feature_level"] or "",
+        options["feature_level"] or "",
         settings.strict,
         settings.extra_tables,
-        lanes,
+        number,
         tensor_elements,
         not no_compiled,
         settings.isolation,
@@ -132,8 +132,8 @@ def sweep(
     try:
         swept = Sweep.planned(settings, crew.describe(), profile)
         with held(swept, resume=resume is not None, say=say) as journal:
-            with showing.progress(swept, crew.size) as told:
-                conduct(swept, crew, told, journal)
+            with showing.progress(swept, crew.size) as report:
+                conduct(swept, crew, report, journal)
             size = crew.size
             crew.close()  # nothing of the implementation runs any more when the record is written
             record, written = publish(swept, size)
@@ -245,13 +245,13 @@ def bench(
         timed = ordinary_run_apart(backend, options, QUICK_OPERATORS)
     cost = None if operators is None else engine_cost(operators, told)
     asked = Measured(backend, options, rounds, workers, share, isolation)
-    found = document(figures_of(asked, told), backend, commands, timed, cost)
+    result = document(figures_of(asked, told), backend, commands, timed, cost)
     if json_path is not None:
-        write_json(Path(json_path), found)
-    print_benchmark(found, markdown=markdown)
+        write_json(Path(json_path), result)
+    print_benchmark(result, markdown=markdown)
     if reference is not None and against is not None:
-        compared = again_where_slower(asked, found, reference, told)
-        dear = again_where_dearer(found, reference, told)
+        compared = again_where_slower(asked, result, reference, told)
+        dear = again_where_dearer(result, reference, told)
         sys.exit(max(print_slower(compared, against), print_dearer(dear, against)))
 
 

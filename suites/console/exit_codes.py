@@ -103,8 +103,8 @@ def _interrupted() -> int:
 def _broken(error: Exception) -> int:
     if _came_of_interruption(error):
         return _interrupted()
-    told = as_text("".join(traceback.format_exc()).rstrip())
-    return _last(f"{told}\ndmlcts: this is a fault of dmlcts itself, please report it: no verdict", BROKEN, name="")
+    text = as_text("".join(traceback.format_exc()).rstrip())
+    return _last(f"{text}\ndmlcts: this is a fault of dmlcts itself, please report it: no verdict", BROKEN, name="")
 
 
 def _last(words: str, code: int, name: str = "dmlcts: ") -> int:

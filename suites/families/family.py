@@ -182,8 +182,8 @@ class Family:
 
 def family_paths() -> list[PurePosixPath]:
     """The modules of conformance tests, below ``conformance/``, in their order."""
-    found = (path.relative_to(CONFORMANCE) for path in CONFORMANCE.rglob("test_*.py"))
-    return sorted(PurePosixPath(path.as_posix()) for path in found)
+    paths = (path.relative_to(CONFORMANCE) for path in CONFORMANCE.rglob("test_*.py"))
+    return sorted(PurePosixPath(path.as_posix()) for path in paths)
 
 
 @functools.cache
@@ -222,12 +222,12 @@ def _parameter_sets(marks: Sequence[pytest.Mark]) -> Iterator[dict[str, Any]]:
 
 def functions_by_clause(settings: Settings) -> dict[str, list[str]]:
     """The test functions that check each clause in a run, by clause id; nothing is run."""
-    found: dict[str, set[str]] = {}
+    texts: dict[str, set[str]] = {}
     tables, covering = settings.tables, settings.covering
     for family in families():
         for test in family.tests:
             for table in tables.operators.values() if test.is_in(settings) else ():
                 if next(test.probes(tables, table, covering), None) is not None:
                     for clause in test.checked.clauses(table, tables):
-                        found.setdefault(clause, set()).add(f"{family.path}::{test.name}")
-    return {clause: sorted(tests) for clause, tests in found.items()}
+                        texts.setdefault(clause, set()).add(f"{family.path}::{test.name}")
+    return {clause: sorted(tests) for clause, tests in texts.items()}

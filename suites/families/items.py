@@ -56,8 +56,8 @@ class FamilyItem(pytest.Item):
     def probes(self) -> Iterator[Probe]:
         """What it runs, in order."""
         only = self.stash.get(ONLY, None)
-        found = self.family.selected(self.config.stash[RUN].settings, self.table)
-        return (probe for probe in found if only is None or probe.name in only)
+        selected = self.family.selected(self.config.stash[RUN].settings, self.table)
+        return (probe for probe in selected if only is None or probe.name in only)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where it stands."""
@@ -113,9 +113,9 @@ class FamilyItem(pytest.Item):
 
     def _account(self, error: BaseException) -> str:
         """An error that is no verdict, as pytest shows errors of the tests themselves."""
-        found = pytest.ExceptionInfo.from_exception(error)
+        exception_info = pytest.ExceptionInfo.from_exception(error)
         style = self.config.getoption("tbstyle", "auto")
-        shown = found.getrepr(
+        shown = exception_info.getrepr(
             style="long" if style == "auto" else style, tbfilter=lambda info: info.traceback.cut(path=self.path)
         )
         return str(shown)

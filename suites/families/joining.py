@@ -19,27 +19,27 @@ def joined(test: str, seconds: float, probes: Sequence[ItemRecord]) -> ItemRecor
         seconds: how long it took.
         probes: the records of its probes, in the order in which they ran.
     """
-    idle = {one.test.partition("::")[2]: one.reason for one in probes if one.outcome.did_not_run}
-    outcome = worst(_of_those_that_ran(one.outcome for one in probes))
+    idle = {probe.test.partition("::")[2]: probe.reason for probe in probes if probe.outcome.did_not_run}
+    outcome = worst(_of_those_that_ran(probe.outcome for probe in probes))
     reason = "; ".join(dict.fromkeys(idle.values())) if outcome.did_not_run else ""
     return ItemRecord(
         test=test,
         outcome=outcome,
         seconds=seconds,
-        tallies=_tallies(tally for one in probes for tally in one.tallies),
-        behaviours=tuple(dict.fromkeys(seen for one in probes for seen in one.behaviours)),
-        failures=tuple(failure for one in probes for failure in one.failures),
-        left_out=sum(one.left_out for one in probes),
-        combinations=_combinations(seen for one in probes for seen in one.combinations),
+        tallies=_tallies(tally for probe in probes for tally in probe.tallies),
+        behaviours=tuple(dict.fromkeys(seen for probe in probes for seen in probe.behaviours)),
+        failures=tuple(failure for probe in probes for failure in probe.failures),
+        left_out=sum(probe.left_out for probe in probes),
+        combinations=_combinations(seen for probe in probes for seen in probe.combinations),
         reason=reason,
-        accuracy=tuple(seen for one in probes for seen in one.accuracy),
+        accuracy=tuple(seen for probe in probes for seen in probe.accuracy),
         idle=idle,
     )
 
 
 def _of_those_that_ran(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    found = list(outcomes)
-    return [outcome for outcome in found if not outcome.did_not_run] or found
+    result = list(outcomes)
+    return [outcome for outcome in result if not outcome.did_not_run] or result
 
 
 def _tallies(tallies: Iterable[ClauseTally]) -> tuple[ClauseTally, ...]:
@@ -54,13 +54,13 @@ def _tallies(tallies: Iterable[ClauseTally]) -> tuple[ClauseTally, ...]:
     return tuple(
         ClauseTally(
             *row,
-            cases=sum(one.cases for one in found),
-            elements=sum(one.elements for one in found),
-            failures=sum(one.failures for one in found),
-            unsupported=sum(one.unsupported for one in found),
-            types=tuple(sorted({name for one in found for name in one.types})),
+            cases=sum(clause_tally.cases for clause_tally in clause_tallies),
+            elements=sum(clause_tally.elements for clause_tally in clause_tallies),
+            failures=sum(clause_tally.failures for clause_tally in clause_tallies),
+            unsupported=sum(clause_tally.unsupported for clause_tally in clause_tallies),
+            types=tuple(sorted({name for clause_tally in clause_tallies for name in clause_tally.types})),
         )
-        for row, found in alike.items()
+        for row, clause_tallies in alike.items()
     )
 
 
@@ -68,4 +68,4 @@ def _combinations(combinations: Iterable[LevelsSeen]) -> tuple[LevelsSeen, ...]:
     rows: dict[tuple[str, str], set[str]] = defaultdict(set)
     for seen in combinations:
         rows[seen.operator, seen.data_type] |= set(seen.rows)
-    return tuple(LevelsSeen(*subject, tuple(sorted(found))) for subject, found in sorted(rows.items()))
+    return tuple(LevelsSeen(*subject, tuple(sorted(texts))) for subject, texts in sorted(rows.items()))

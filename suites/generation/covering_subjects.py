@@ -54,8 +54,8 @@ def of_few_bytes(table: OperatorTable) -> tuple[Signature, ...]:
 
 
 @lru_cache(maxsize=256)
-def _of_few_bytes(given: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
-    table = given.value
+def _of_few_bytes(by_identity: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
+    table = by_identity.value
 
     def sizes(signature: Signature) -> tuple[int, int]:
         each = [
@@ -65,14 +65,14 @@ def _of_few_bytes(given: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
         ]
         return max(each), sum(each)
 
-    found: dict[Signature, tuple[int, int]] = {}
+    result: dict[Signature, tuple[int, int]] = {}
     for level in FeatureLevel:
         least: dict[int, Signature] = {}
-        known = [one for one in found if one in signatures(table, level)]  # before others of as many bytes
+        known = [item for item in result if item in signatures(table, level)]  # before others of as many bytes
         for signature in sorted((*known, *signatures(table, level)), key=sizes):
             least.setdefault(sizes(signature)[0], signature)
-        found |= {signature: sizes(signature) for signature in least.values()}
-    return tuple(sorted(found, key=lambda one: found[one]))
+        result |= {signature: sizes(signature) for signature in least.values()}
+    return tuple(sorted(result, key=lambda entry: result[entry]))
 
 
 def _count(tables: Tables) -> int:
@@ -82,27 +82,27 @@ def _count(tables: Tables) -> int:
 def _signatures(table: OperatorTable) -> tuple[Signature, ...]:
     """Those that today's implementations take come first."""
     usual = signatures(table, _LEVEL)
-    return (*usual, *(one for one in signatures(table) if one not in usual))
+    return (*usual, *(signature for signature in signatures(table) if signature not in usual))
 
 
 @lru_cache(maxsize=8)
 def _chosen(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, frozenset[Signature]]:
     tables = keyed.value
-    found = {name: set(signatures(table)) for name, table in tables.operators.items()}
+    result = {name: set(signatures(table)) for name, table in tables.operators.items()}
     if _count(tables) <= _FEW:
-        return {name: frozenset(chosen) for name, chosen in found.items()}
+        return {name: frozenset(chosen) for name, chosen in result.items()}
     covered: set[tuple[object, ...]] = set()
     shared = [table for table in tables.operators.values() if not whole(table)]
     for place, table in enumerate(shared):
         usual = signatures(table, _LEVEL) or signatures(table)
         turn = seed + place
         chosen = {usual[(turn + step * max(1, len(usual) // _EACH)) % len(usual)] for step in range(_EACH)}
-        found[table.operator] = chosen
-        covered |= {(form_of(table), one.types) for one in chosen}
+        result[table.operator] = chosen
+        covered |= {(form_of(table), signature.types) for signature in chosen}
     for table in shared:
-        for one in _signatures(table):
-            key = (form_of(table), one.types)
+        for item in _signatures(table):
+            key = (form_of(table), item.types)
             if key not in covered and len(table.type_variables) == 1:
                 covered.add(key)
-                found[table.operator].add(one)
-    return {name: frozenset(chosen) for name, chosen in found.items()}
+                result[table.operator].add(item)
+    return {name: frozenset(chosen) for name, chosen in result.items()}

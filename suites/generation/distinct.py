@@ -32,9 +32,9 @@ def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> 
         wide = generator.integers(-12000, 12000, count)
         return (np.where(small, wide % 65 - 32, wide) / 4).astype(data_type.numpy)
     least, greatest = limits_of(data_type)
-    found = generator.integers(least, greatest, count, data_type.numpy, endpoint=True)
+    integers = generator.integers(least, greatest, count, data_type.numpy, endpoint=True)
     low = max(least, -8)
-    return np.where(small, found % np.array(17, found.dtype) + np.array(low, found.dtype), found)
+    return np.where(small, integers % np.array(17, integers.dtype) + np.array(low, integers.dtype), integers)
 
 
 def with_zeros(integers: Array, generator: np.random.Generator) -> Array:
@@ -51,10 +51,10 @@ def together(
     the same for all others. At some places all are near zero, since elsewhere arc functions give NaN and powers nothing
     that a type holds. Where a floating-point input gives another type, some are infinite or NaN.
     """
-    found: dict[str, Array] = {}
+    values: dict[str, Array] = {}
     for name, data_type in inputs.items():
         array = of_type(data_type, count, generator)
-        alike = next((known for known in found.values() if known.dtype == array.dtype), None)
+        alike = next((known for known in values.values() if known.dtype == array.dtype), None)
         small = generator.integers(1, 8 * data_type.itemsize, count).astype(data_type.numpy)
         choice = generator.integers(0, 8, count)
         if alike is not None:
@@ -62,9 +62,9 @@ def together(
         if _shows_infinities(inputs.values(), output):
             special = np.array([np.nan, np.inf, -np.inf], data_type.numpy)
             array = np.where(choice < 3, special[choice % 3], array)
-        found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
+        values[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
     near = generator.integers(0, 8, count) == 0
-    return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in found.items()}
+    return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in values.items()}
 
 
 def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int) -> dict[str, Array]:
@@ -80,8 +80,8 @@ def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, cou
     if output is not None:
         return together(dict(inputs), count, generator, output)
     ((name, data_type),) = inputs
-    found = of_type(data_type, count, generator)
-    return {name: found if data_type.is_floating else with_zeros(found, generator)}
+    values = of_type(data_type, count, generator)
+    return {name: values if data_type.is_floating else with_zeros(values, generator)}
 
 
 def drawn_once(
@@ -91,17 +91,17 @@ def drawn_once(
     types = tuple([data_type for _, data_type in inputs])
     if output is not None and not _shows_infinities(types, output):
         output = types[0]  # which one makes no other difference
-    found = _drawn_once(types, output, count, seed)
-    return MappingProxyType({name: array for (name, _), array in zip(inputs, found, strict=True)})
+    values = _drawn_once(types, output, count, seed)
+    return MappingProxyType({name: array for (name, _), array in zip(inputs, values, strict=True)})
 
 
 @lru_cache(maxsize=3072)  # operators of a form have them in common, whatever their inputs are called
 def _drawn_once(types: tuple[DataType, ...], output: DataType | None, count: int, seed: int) -> tuple[Array, ...]:
     named = tuple((str(place), data_type) for place, data_type in enumerate(types))
-    found = tuple(drawn(named, output, count, seed).values())
-    for array in found:
+    values = tuple(drawn(named, output, count, seed).values())
+    for array in values:
         array.setflags(write=False)
-    return found
+    return values
 
 
 def _shows_infinities(types: Collection[DataType], output: DataType) -> bool:
@@ -126,16 +126,16 @@ def telling(arrays: Mapping[str, Array], expected: Array) -> list[NDArray[np.int
     Returns:
         indices, ascending, for each input that has some; all of them, once, where none has.
     """
-    found = [np.flatnonzero(array != expected) for array in arrays.values()]
-    return [places for places in found if places.size] or [np.arange(expected.size)]
+    values = [np.flatnonzero(array != expected) for array in arrays.values()]
+    return [places for places in values if places.size] or [np.arange(expected.size)]
 
 
 def without_zero(array: Any) -> Array:
     """The elements with ones for zeros and subnormals."""
-    given = np.asarray(array)
-    if given.dtype.kind != "f":
-        return np.where(given == 0, given.dtype.type(1), given)
-    return np.where(np.abs(given) < np.finfo(given.dtype).smallest_normal, given.dtype.type(1), given)
+    values = np.asarray(array)
+    if values.dtype.kind != "f":
+        return np.where(values == 0, values.dtype.type(1), values)
+    return np.where(np.abs(values) < np.finfo(values.dtype).smallest_normal, values.dtype.type(1), values)
 
 
 def singles(types: Mapping[str, DataType]) -> dict[str, Array]:
@@ -167,13 +167,15 @@ def little_changed(case: Case, output: Array) -> list[Streams]:
     unlike = np.flatnonzero(output != output[count // 2])
     if unlike.size:
         other = int(unlike[unlike.size // 2])
-        states.append({name: _with_middle(one, other) if one.size == count else one for name, one in arrays.items()})
+        states.append(
+            {name: _with_middle(array, other) if array.size == count else array for name, array in arrays.items()}
+        )
     for name in arrays if len(arrays) > 1 else ():
         states.append(states[-1] | {name: middle_reversed(states[-1][name])})
     return [Streams.of(state, case.operator) for state in states]
 
 
 def _with_middle(elements: Array, other: int) -> Array:
-    found = elements.copy()
-    found[found.size // 2] = elements[other]
-    return found
+    values = elements.copy()
+    values[values.size // 2] = elements[other]
+    return values

@@ -23,18 +23,18 @@ def at_silent_points(subject: Subject) -> Iterator[At]:
     Every set of ordinary attributes is tried; for points that hold under none of them, such with NaN among them.
     """
     reached = set()
-    for given in subject.attribute_sets():
-        for point, elements in _held(subject, given):
+    for attribute_set in subject.attribute_sets():
+        for point, elements in _held(subject, attribute_set):
             reached.add(point.clause.id)
-            yield given, point, elements
-    for given in attributes.nan_sets(subject.table, subject.signature):
-        for point, elements in _held(subject, given):
+            yield attribute_set, point, elements
+    for attribute_set in attributes.nan_sets(subject.table, subject.signature):
+        for point, elements in _held(subject, attribute_set):
             if point.clause.id not in reached:
-                yield given, point, elements
+                yield attribute_set, point, elements
 
 
-def _held(subject: Subject, given: Mapping[str, Any]) -> Iterator[tuple[SilentPoint, Elements]]:
-    points = silent_points(subject.table, subject.describe(subject.flat(1), given))
+def _held(subject: Subject, mapping: Mapping[str, Any]) -> Iterator[tuple[SilentPoint, Elements]]:
+    points = silent_points(subject.table, subject.describe(subject.flat(1), mapping))
     for point in points:
         elements = _at(subject, point, [other for other in points if other is not point])
         if elements is not None:
@@ -50,11 +50,11 @@ def _at(subject: Subject, point: SilentPoint, others: list[SilentPoint]) -> Elem
     for elements in _edges(subject):
         spread = elements.spread
         with np.errstate(all="ignore"):
-            given = {name: spread[member] for name, member in names.items() if member in spread}
-            here = np.broadcast_to(point.where(given), (elements.count,))
+            values = {name: spread[member] for name, member in names.items() if member in spread}
+            here = np.broadcast_to(point.where(values), (elements.count,))
             elsewhere = np.zeros(elements.count, bool)
             for other in others:
-                elsewhere |= other.where(given)
+                elsewhere |= other.where(values)
         alone, together = np.flatnonzero(here & ~elsewhere), np.flatnonzero(here & elsewhere)
         held = alone if alone.size else together
         if held.size:

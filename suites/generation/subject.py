@@ -40,8 +40,8 @@ def tensor(
 
 
 @lru_cache(maxsize=1 << 10)
-def _shared(table: ByIdentity[OperatorTable], *given: Any) -> Subject:
-    return Subject(table.value, *given)
+def _shared(table: ByIdentity[OperatorTable], *value: Any) -> Subject:
+    return Subject(table.value, *value)
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Subject:
         return cls(table, signatures_on(table, data_type)[0], level, seed, profile)
 
     @classmethod
-    def shared(cls, table: OperatorTable, signature: Signature, *given: Any) -> Subject:
+    def shared(cls, table: OperatorTable, signature: Signature, *value: Any) -> Subject:
         """The subject of these arguments that all tests share: what follows from them is worked out once."""
-        return _shared(ByIdentity(table), signature, *given)
+        return _shared(ByIdentity(table), signature, *value)
 
     @classmethod
     def of(
@@ -146,10 +146,10 @@ class Subject:
             LookupError: the table has none; a test names what it needs in its marker.
         """
         types = dict(self.signature.types)
-        found = self.table.clause_of(check, data_type=self.data_type, types=types, **enumerators)
-        if found is None:
+        clause_of = self.table.clause_of(check, data_type=self.data_type, types=types, **enumerators)
+        if clause_of is None:
             raise LookupError(f"{self.table.operator} has no clause with `check: {check}`")
-        return found
+        return clause_of
 
     @property
     def in_place_clause(self) -> str:
@@ -171,9 +171,9 @@ class Subject:
         """Sizes of a tensor of ``count`` elements with the lowest rank: [n], or [1, 1, 1, n]."""
         return (*([1] * (self.ranks[0] - 1)), count)
 
-    def attributes(self, **given: _Given) -> dict[str, Attribute | _Given]:
+    def attributes(self, **givens: _Given) -> dict[str, Attribute | _Given]:
         """All attributes: those given that the operator has, the others ordinary ones (see ``attributes``)."""
-        return {name: given.get(name, value) for name, value in self._ordinary.items()}
+        return {name: givens.get(name, value) for name, value in self._ordinary.items()}
 
     @cached_property
     def _ordinary(self) -> dict[str, Attribute]:
@@ -183,14 +183,14 @@ class Subject:
         """Ordinary attributes with these bounds, where the operator has such, under the table's own names."""
         return attributes.between(self.table, self.signature, low, high)
 
-    def scaled(self, given: Mapping[str, Any], scaling: ScaleBias | None) -> dict[str, Any]:
+    def scaled(self, mapping: Mapping[str, Any], scaling: ScaleBias | None) -> dict[str, Any]:
         """Attributes with a scale and bias, where the operator takes one."""
         name = self.table.scale_bias
-        return {**given, **({} if name is None else {name: scaling})}
+        return {**mapping, **({} if name is None else {name: scaling})}
 
     def attribute_sets(self, bounds: Iterable[edge_values.Bounds] | None = None) -> Iterator[dict[str, Any]]:
         """The attributes of every ordinary pair of bounds and every enumerator; one empty set where there are none."""
-        return (self.attributes(**given) for given in attributes.changes(self.table, self.signature, bounds))
+        return (self.attributes(**change) for change in attributes.changes(self.table, self.signature, bounds))
 
     def describe(
         self,
@@ -235,29 +235,29 @@ class Subject:
         """A tensor that has one element, beside an output of ``rank``."""
         return tensor(self.types[name], (1,) * self._rank_of(name, rank))
 
-    def _typed(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _typed(self, mapping: Mapping[str, Any]) -> Mapping[str, Any]:
         """The attributes, with numbers that stand for a union brought into the type that it has to be of."""
         if not self._unions:
-            return given
+            return mapping
         unions = {
-            item.name: attributes.number(self.table, self.signature, item, given[item.name])
+            item.name: attributes.number(self.table, self.signature, item, mapping[item.name])
             for item in self._unions
-            if isinstance(given.get(item.name), float | np.floating)
+            if isinstance(mapping.get(item.name), float | np.floating)
         }
-        return {**given, **unions}
+        return {**mapping, **unions}
 
     @cached_property
     def _unions(self) -> tuple[AttributeTable, ...]:
         return tuple(item for item in self.table.attributes if item.type == "DML_SCALAR_UNION")
 
-    def elements(self, given: Any) -> Elements:
+    def elements(self, value: Any) -> Elements:
         """Elements of every input: as given, or an array of the first input's beside ordinary values of the others."""
-        if isinstance(given, Elements):
-            return given
+        if isinstance(value, Elements):
+            return value
         if len(self.inputs) > 1:
-            ordinary = self.distinct(len(given))
-            return self.of_arrays({**ordinary.arrays, next(iter(self.inputs)): given}, ordinary.single)
-        return Elements({next(iter(self.inputs)): np.asarray(given, next(iter(self.inputs.values())).numpy)})
+            ordinary = self.distinct(len(value))
+            return self.of_arrays({**ordinary.arrays, next(iter(self.inputs)): value}, ordinary.single)
+        return Elements({next(iter(self.inputs)): np.asarray(value, next(iter(self.inputs.values())).numpy)})
 
     def of_arrays(self, arrays: Mapping[str, Any], single: Mapping[str, Any] | None = None) -> Elements:
         """Elements of every input, in the struct's order; tensors of one element hold ordinary ones by default.
@@ -293,14 +293,14 @@ class Subject:
         """The clause that states the values: the formula's, the activation's, the enumerator's, or that of bounds."""
         if not self.of_one_type:
             fused = any(isinstance(value, OperatorDesc) for value in attributes.values())
-            found = self.table.clause_of(
+            clause_of = self.table.clause_of(
                 "activation" if fused else "values",
                 "rounding",
                 data_type=self.data_type,
                 types=dict(self.signature.types),
                 **attributes,
             )
-            return found or self.table.clauses[0].id
+            return clause_of or self.table.clauses[0].id
         inverted = self.table.clause_of("bounds.inverted")
         low, high = (attributes.get(name or "", 0) for name in (self.table.lower, self.table.upper))
         if inverted is not None and low > high:
@@ -335,10 +335,10 @@ class Subject:
 
     def distinct(self, count: int) -> Elements:
         """Seeded values that differ from their neighbours, before and after the operator: for tests of layout."""
-        found = self._kept[count] if count in self._kept else self._drawn(count)
+        elements = self._kept[count] if count in self._kept else self._drawn(count)
         if count + sum(self._kept) <= _MOST_KEPT:
-            self._kept.setdefault(count, found.frozen)
-        return found
+            self._kept.setdefault(count, elements.frozen)
+        return elements
 
     @cached_property
     def _kept(self) -> dict[int, Elements]:
@@ -347,8 +347,8 @@ class Subject:
     def _drawn(self, count: int) -> Elements:
         draw = distinct.drawn_once if count <= _MOST_KEPT else distinct.drawn
         output = None if self.of_one_type else self.types[self.table.output]
-        found = draw(tuple(self.inputs.items()), output, count, self.seed + 11)
-        return self.elements(*found.values()) if self.of_one_type else self.of_arrays(found)
+        values = draw(tuple(self.inputs.items()), output, count, self.seed + 11)
+        return self.elements(*values.values()) if self.of_one_type else self.of_arrays(values)
 
     @cached_property
     def _order(self) -> tuple[str, ...]:
@@ -356,13 +356,13 @@ class Subject:
 
     def bulk(self, seed: int) -> Streams:
         """Seeded values over the whole range of each input's type; those of one element hold ordinary ones."""
-        found = {
+        values = {
             name: Values.bulk(data_type, seed + 7919 * place)
             for place, (name, data_type) in enumerate(self.inputs.items())
         }
         for name, value in distinct.singles(self.single).items():
-            found[name] = Values.of([value], self.single[name])
-        return Streams(tuple((name, found[name]) for name in self._order))
+            values[name] = Values.of([value], self.single[name])
+        return Streams(tuple((name, values[name]) for name in self._order))
 
     def bulk_elements(self, seed: int, count: int) -> Elements:
         """The first ``count`` elements of :meth:`bulk`."""

@@ -129,7 +129,7 @@ def history(
         raise UsageError("there is no package to judge", f"write {_NAMES.replace('|', ', ', 1).replace('|', ' or ')}")
     else:
         judging = _judging(package, accept_terms, keep, operators, data_types, clauses, index_url)
-        releases = [judging.judge(one) for one in packages.chosen(judging.package.versions(), versions)]
+        releases = [judging.judge(item) for item in packages.chosen(judging.package.versions(), versions)]
         document = histories.history_of(package, releases)
     histories.print_history(document, PlainConsole())
     for path, text in ((html_path, histories.html), (markdown_path, histories.markdown)):
@@ -140,7 +140,7 @@ def history(
     for path in (json_path, html_path, markdown_path):
         if path is not None:
             say(f"written: {path}")
-    if not any(one["verdict"] for one in document["releases"]):
+    if not any(item["verdict"] for item in document["releases"]):
         sys.exit(UNAVAILABLE)
 
 
@@ -183,11 +183,11 @@ def bisect(
 
     judging = _judging(package, accept_terms, keep, operators, data_types, clauses, index_url)
     wanted = packages.chosen(judging.package.versions(), versions)
-    found = search(judging, wanted)
-    told = f"{found.judged} of {len(wanted)} releases judged"
-    if found.wrong is None:
-        say(f"{package} {found.right}, the newest, passes the clause ({told})")
-    elif found.right is None:
-        say(f"{package} {found.wrong}, the oldest that could be judged, departs from the clause already ({told})")
+    result = search(judging, wanted)
+    text = f"{result.judged} of {len(wanted)} releases judged"
+    if result.wrong is None:
+        say(f"{package} {result.right}, the newest, passes the clause ({text})")
+    elif result.right is None:
+        say(f"{package} {result.wrong}, the oldest that could be judged, departs from the clause already ({text})")
     else:
-        say(f"{package} {found.wrong} is the first that departs; {found.right} holds the clause ({told})")
+        say(f"{package} {result.wrong} is the first that departs; {result.right} holds the clause ({text})")

@@ -82,7 +82,7 @@ class DirectML:
 
     def versions(self) -> list[str]:
         """Those that a wheel is known to hold."""
-        return [one.version for one in windows_releases.RELEASES]
+        return [release.version for release in windows_releases.RELEASES]
 
     def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
         """Fetch it into the cache, where it stays."""
@@ -110,10 +110,10 @@ class FromPyPI:
     def versions(self) -> list[str]:
         """Those that pip would install into this Python, without releases before a final one."""
         done = self._pip("index", "versions", self.name)
-        found = re.search(r"^Available versions: (.*)$", done, re.MULTILINE)
-        if found is None:
+        result = re.search(r"^Available versions: (.*)$", done, re.MULTILINE)
+        if result is None:
             raise BackendUnavailable(f"pip lists no releases of {self.name}", "see that pip works and reaches PyPI")
-        return [str(one) for one in sorted(_versions(found[1].split(", "))) if not one.is_prerelease]
+        return [str(version) for version in sorted(_versions(result[1].split(", "))) if not version.is_prerelease]
 
     def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
         """Install it, and of what it requires all that this environment has not, or has in another version."""
@@ -144,18 +144,22 @@ class FromPyPI:
                 "--target",
                 str(folder),
                 "--upgrade",
-                *(str(one) for one in wanted),
+                *(str(requirement) for requirement in wanted),
             )
-            installed |= {one.name.lower() for one in wanted}
-            wanted = [one for one in _required(folder) if one.name.lower() not in installed and self._needs(one)]
+            installed |= {requirement.name.lower() for requirement in wanted}
+            wanted = [
+                requirement
+                for requirement in _required(folder)
+                if requirement.name.lower() not in installed and self._needs(requirement)
+            ]
         if self.name == "torch" and sys.platform == "linux":
             library = folder / "torch" / "lib"
             names = stand_in(library, [*library.glob("libtorch_global_deps.so"), *folder.glob("torch/_C.*.so")])
             if names:
                 say(f"a build for CUDA, of which the CPU is judged, with stand-ins for {', '.join(names)}")
 
-    def _needs(self, one: Requirement) -> bool:
-        return self.name != "torch" or _OF_CUDA.fullmatch(one.name.lower()) is None
+    def _needs(self, requirement: Requirement) -> bool:
+        return self.name != "torch" or _OF_CUDA.fullmatch(requirement.name.lower()) is None
 
     def _pip(self, *arguments: str) -> str:
         command = own_python("-m", "pip", *arguments, "--disable-pip-version-check")
@@ -163,9 +167,9 @@ class FromPyPI:
             command += ["--index-url", self.index]
         done = self.run(command, capture_output=True, text=True, check=False, env=safe_environment())
         if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.strip()]
-            errors = [line for line in said if line.startswith("ERROR")]
-            cause = (errors or said or ["no message"])[-1].removeprefix("ERROR:").strip()
+            texts = [line for line in done.stderr.splitlines() if line.strip()]
+            errors = [line for line in texts if line.startswith("ERROR")]
+            cause = (errors or texts or ["no message"])[-1].removeprefix("ERROR:").strip()
             raise BackendUnavailable(f"pip {arguments[0]} failed: {cause}", "see that pip works and reaches PyPI")
         return done.stdout
 
@@ -175,31 +179,31 @@ def _required(folder: Path) -> list[Requirement]:
     missing: dict[str, Requirement] = {}
     for distribution in importlib.metadata.distributions(path=[str(folder)]):
         for written in distribution.requires or ():
-            one = Requirement(written)
-            if one.marker is not None and not one.marker.evaluate({"extra": ""}):
+            requirement = Requirement(written)
+            if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
                 continue
-            one.marker = None
-            there = _there(one.name, folder)
-            if there is None or not one.specifier.contains(there, prereleases=True):
-                missing[one.name.lower()] = one
+            requirement.marker = None
+            there = _there(requirement.name, folder)
+            if there is None or not requirement.specifier.contains(there, prereleases=True):
+                missing[requirement.name.lower()] = requirement
     return list(missing.values())
 
 
 def _there(name: str, folder: Path) -> str | None:
     for path in ([str(folder)], sys.path):
-        for found in importlib.metadata.distributions(name=name, path=path):
-            return found.version
+        for distribution in importlib.metadata.distributions(name=name, path=path):
+            return distribution.version
     return None
 
 
 def _versions(written: Sequence[str]) -> list[Version]:
-    found = []
-    for one in written:
+    versions = []
+    for text in written:
         try:
-            found.append(Version(one.strip()))
+            versions.append(Version(text.strip()))
         except InvalidVersion:
             continue  # what no current tool could install
-    return found
+    return versions
 
 
 def package(name: str, accepted: bool = False, index: str = "") -> Package:
@@ -236,8 +240,8 @@ def chosen(there: Sequence[str], written: str) -> list[str]:
         return list(there)
     if not written:
         last: dict[tuple[int, ...], str] = {}
-        for one in there:
-            last[Version(one).release[:2]] = one
+        for text in there:
+            last[Version(text).release[:2]] = text
         return list(last.values())
     wanted: set[str] = set()
     for part in written.split(","):
@@ -246,14 +250,14 @@ def chosen(there: Sequence[str], written: str) -> list[str]:
             wanted |= {_known(there, first)}
             continue
         low, high = _known(there, first or there[0]), _known(there, end or there[-1])
-        wanted |= {one for one in there if Version(low) <= Version(one) <= Version(high)}
-    return [one for one in there if one in wanted]
+        wanted |= {item for item in there if Version(low) <= Version(item) <= Version(high)}
+    return [item for item in there if item in wanted]
 
 
 def _known(there: Sequence[str], version: str) -> str:
     """The release of that name, or else its build: "2.8.0+cpu" where "2.8.0" is written."""
     if version not in there:
-        builds = [one for one in there if Version(one).public == version]
+        builds = [text for text in there if Version(text).public == version]
         if builds:
             return builds[-1]
         raise UsageError(f"there is no release {version!r} to be had", f"the releases are {', '.join(there)}")

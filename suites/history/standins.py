@@ -73,31 +73,31 @@ def stand_in(folder: Path, roots: Iterable[Path]) -> list[str]:
     """
     objects = _loaded(folder, roots)
     missing = sorted(
-        {name for one in objects for name in one.needed if _LIBRARY.fullmatch(name) and not (folder / name).exists()}
+        {name for item in objects for name in item.needed if _LIBRARY.fullmatch(name) and not (folder / name).exists()}
     )
-    defined = frozenset[str]().union(*(one.defined for one in objects))
+    defined = frozenset[str]().union(*(item.defined for item in objects))
     for name in missing:
-        needing = [one for one in objects if name in one.needed]
+        needing = [item for item in objects if name in item.needed]
         versions: dict[str, set[str]] = {}
-        for one in objects:
-            for (library, version), symbols in one.versioned.items():
+        for entry in objects:
+            for (library, version), symbols in entry.versioned.items():
                 if library == name:
                     versions.setdefault(version, set()).update(symbols)
-        wanted = frozenset[str]().union(*(one.plain for one in needing)) - defined
+        wanted = frozenset[str]().union(*(item.plain for item in needing)) - defined
         _compile(folder / name, {symbol for symbol in wanted if _FUNCTION.fullmatch(symbol)}, versions)
     return missing
 
 
 def _loaded(folder: Path, roots: Iterable[Path]) -> list[_Object]:
     """The objects that are loaded with ``roots``, as far as they lie in ``folder``."""
-    waiting, seen, found = list(roots), set[str](), list[_Object]()
+    waiting, seen, objects = list(roots), set[str](), list[_Object]()
     while waiting:
         path = waiting.pop()
         if path.name not in seen:
             seen.add(path.name)
-            found.append(_read(path))
-            waiting += [folder / name for name in found[-1].needed if (folder / name).is_file()]
-    return found
+            objects.append(_read(path))
+            waiting += [folder / name for name in objects[-1].needed if (folder / name).is_file()]
+    return objects
 
 
 def _read(path: Path) -> _Object:
@@ -131,9 +131,9 @@ def _read(path: Path) -> _Object:
 
 def _linked(dynamic: Any, symbols: Any, indices: Any, needs: Any) -> _Object:
     sources = {
-        one["vna_other"]: (library.name, one.name)
+        version["vna_other"]: (library.name, version.name)
         for library, versions in (needs.iter_versions() if needs is not None else ())
-        for one in versions
+        for version in versions
     }
     defined, plain, versioned = set[str](), set[str](), dict[tuple[str, str], set[str]]()
     for place, symbol in enumerate(symbols.iter_symbols()):
@@ -157,7 +157,7 @@ def _compile(path: Path, plain: Iterable[str], versions: Mapping[str, Iterable[s
     with tempfile.TemporaryDirectory() as work:
         code, script = Path(work, "standin.c"), Path(work, "versions")
         code.write_text("\n".join([_PROLOGUE, *map(_function, sorted(of_versions | set(plain)))]), "utf-8")
-        named = {version: " ".join(f"{one};" for one in sorted(names)) for version, names in versions.items()}
+        named = {version: " ".join(f"{name};" for name in sorted(names)) for version, names in versions.items()}
         nodes = "".join(f"{version} {{ global: {names} }};\n" for version, names in named.items())
         script.write_text(nodes or "{ global: *; };\n", "utf-8")
         run_compiler(

@@ -103,10 +103,10 @@ class Custody:
 
     def _strays(self, session: int | None) -> list[_Child]:
         mine = os.getsid(0)
-        found = [child for child in _children() if child.session != mine]
-        self._kept &= {child.pid for child in found}
+        strays = [child for child in _children() if child.session != mine]
+        self._kept &= {child.pid for child in strays}
         known = self._kept | self._workers
-        return [one for one in found if one.pid not in known and session in (None, one.session)]
+        return [item for item in strays if item.pid not in known and session in (None, item.session)]
 
     def _end(self, session: int | None) -> None:
         """Kill until nothing is left: who loses its parent by that comes here next."""
@@ -143,9 +143,9 @@ def _prctl(what: int, value: int = 0) -> int:
 
 
 def _subreaper() -> int:
-    found = ctypes.c_int(0)
-    ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(found), 0, 0, 0)
-    return found.value
+    c_int = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(c_int), 0, 0, 0)
+    return c_int.value
 
 
 def _buried(pid: int) -> bool:

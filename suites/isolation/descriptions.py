@@ -18,13 +18,13 @@ def write_info(info: object) -> dict[str, Any]:
     Raises:
         ContractError: it makes no sense.
     """
-    found = describe(info)
-    claimed = found.data_types
+    device_info = describe(info)
+    claimed = device_info.data_types
     return {
-        **{name: getattr(found, name) for name in ("name", "adapter", "driver", "library", "version")},
-        "feature_level": str(found.feature_level),
-        "data_types": claimed and {name: sorted(one.name for one in types) for name, types in claimed.items()},
-        "details": _plain(found.details),
+        **{name: getattr(device_info, name) for name in ("name", "adapter", "driver", "library", "version")},
+        "feature_level": str(device_info.feature_level),
+        "data_types": claimed and {name: sorted(item.name for item in types) for name, types in claimed.items()},
+        "details": _plain(device_info.details),
     }
 
 

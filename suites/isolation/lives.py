@@ -104,13 +104,13 @@ class _Known:
                 tensors: list[list[Any]] = [
                     [
                         name,
-                        one.data_type.name,
-                        one.sizes,
-                        one.strides,
-                        one.total_size_in_bytes,
+                        tensor.data_type.name,
+                        tensor.sizes,
+                        tensor.strides,
+                        tensor.total_size_in_bytes,
                         [life.regions[name].offset, life.regions[name].size] if life.regions else None,
                     ]
-                    for name, one in operator.tensors.items()
+                    for name, tensor in operator.tensors.items()
                 ]
                 forms.append([life.size, tensors])
                 sent += sum(len(name) + _NUMBER * (2 * len(sizes) + 6) for name, _, sizes, *_ in tensors)
@@ -190,14 +190,14 @@ class Lives:
         done, errors = answer.get("done"), answer.get("errors")
         if not isinstance(done, int) or not 0 < done <= count or not isinstance(errors, list):
             raise host.garbled("the end of other lives than those that were asked for")
-        found: list[BaseException | None] = [None] * done
+        base_exceptions: list[BaseException | None] = [None] * done
         for entry in errors:
             match entry:
                 case [int() as number, dict() as told] if 0 <= number < done:
-                    found[number] = raised(host.told, told)
+                    base_exceptions[number] = raised(host.told, told)
                 case _:
                     raise host.garbled("the end of other lives than those that were asked for")
-        return found
+        return base_exceptions
 
 
 def raised(function: Callable[..., object], *arguments: Any) -> Exception | None:
@@ -283,7 +283,7 @@ class WorkerLives:
         counts = self._memory.memory(*steps)
         counted = counts[:8].view(np.uint64)
         errors: list[list[Any]] = []
-        said, number = 0, -1
+        message, number = 0, -1
         try:
             for number, (act, kernel, kind, form, start) in enumerate(_in_fives(lives)):
                 due = _Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
@@ -294,8 +294,8 @@ class WorkerLives:
                 counts[_STATES + number] = _RAISED if error else _CAME_BACK
                 if error:
                     errors.append([number, error])
-                    said += sum(12 * len(str(text)) for text in error.values())  # as JSON, at most
-                    if error["kind"] in _ENDING or said > MOST_BYTES // 2:
+                    message += sum(12 * len(str(text)) for text in error.values())  # as JSON, at most
+                    if error["kind"] in _ENDING or message > MOST_BYTES // 2:
                         break
         finally:
             if window is not None:
@@ -321,14 +321,14 @@ class WorkerLives:
 
         def by_turns(kernel: Any) -> None:
             assert window is not None  # noqa: S101  # the suite sends a memory with every dispatch
-            given = window.part(due.start, size).copy()
+            part = window.part(due.start, size).copy()
             window.shut()
-            window.part(work, size)[:] = given
+            window.part(work, size)[:] = part
             dispatch(kernel, work)
             if due.act == "dispatch":
-                given[:] = window.part(work, size)
+                part[:] = window.part(work, size)
                 window.shut()
-                window.part(due.start, size)[:] = given
+                window.part(due.start, size)[:] = part
 
         try:
             if due.act == "life":
@@ -373,8 +373,8 @@ class WorkerLives:
         ]
         for size, written in forms:
             tensors = {
-                name: TensorDesc(DataType[one], sizes, strides, total)
-                for name, one, sizes, strides, total, _ in written
+                name: TensorDesc(DataType[item], sizes, strides, total)
+                for name, item, sizes, strides, total, _ in written
             }
             self._forms.append((size, tensors, {name: Region(*region) for name, *_, region in written if region}))
 

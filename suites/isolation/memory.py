@@ -253,7 +253,7 @@ class SharedMemory:
         if not GUARDED or pages <= _FEW_PAGES:
             return pages
         most = _MOST_TIMES * pages
-        return min((one for one, idle in self._idle.items() if idle and pages <= one <= most), default=pages)
+        return min((number for number, idle in self._idle.items() if idle and pages <= number <= most), default=pages)
 
     def _make(self, pages: int) -> Segment:
         free = self._places.get(pages)
@@ -267,9 +267,9 @@ class SharedMemory:
                 os.ftruncate(self.file, self._end * PAGE)
             return Segment(self.file, token, pages, self.name)
         except (OSError, ValueError, OverflowError) as error:
-            said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            text = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise UsageError(
-                f"cannot share {pages * PAGE} bytes of memory with the implementation's process: {said}",
+                f"cannot share {pages * PAGE} bytes of memory with the implementation's process: {text}",
                 "free some memory, or raise the limits on it and on the size of files (ulimit -v, ulimit -f)",
             ) from error
 
@@ -359,6 +359,6 @@ class WorkerMemory:
 
     def memory(self, token: int, pages: int, size: int) -> Bytes:
         """A segment's first ``size`` bytes; to pages behind them no access is allowed."""
-        found = self.segment(token, pages)
-        found.limit(_pages(size))
-        return found.memory(size)
+        segment = self.segment(token, pages)
+        segment.limit(_pages(size))
+        return segment.memory(size)

@@ -19,9 +19,9 @@ class RemoteError(Exception):
             message asked for one step alone.
     """
 
-    def __init__(self, text: str, said: str, step: str = "") -> None:
+    def __init__(self, text: str, message: str, step: str = "") -> None:
         super().__init__(text)
-        self.said = said
+        self.said = message
         self.step = step
 
 

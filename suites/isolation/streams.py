@@ -108,9 +108,9 @@ class IsolatedStream:
         broken = lease.segment.broken(lease.size)
         if broken:
             raise ExecutionFailed(broken)
-        found = self._slots[slot].view()
-        found.flags.writeable = False
-        return found
+        values = self._slots[slot].view()
+        values.flags.writeable = False
+        return values
 
     def release(self, slot: int) -> None:
         """As :meth:`dmlcts.backends.contract.Stream.release`; in the worker the slot has been free since."""
@@ -210,9 +210,9 @@ class WorkerStreams:
         def bring() -> dict[str, Any]:
             submitted.result()
             started = time.perf_counter()
-            found = source.wait(slot)
+            wait = source.wait(slot)
             waited = time.perf_counter()
-            np.copyto(target, found)
+            np.copyto(target, wait)
             copied = time.perf_counter()
             source.release(slot)
             return {"waiting": waited - started, "copying": copied - waited}

@@ -84,7 +84,7 @@ def without_silent_points(bench: Bench, case: Case, judgement: Judgement) -> Jud
     A dispatch that does without the elements at silent points breaks the clause on those.
     """
     expectation = EXPECTATIONS[case.expectation]
-    stopped = next((one for one in judgement.findings if is_mishap(one)), None)
+    stopped = next((finding for finding in judgement.findings if is_mishap(finding)), None)
     if stopped is None or stopped.case.operator != case.operator or case.expectation in WITHOUT_DISPATCH:
         return judgement
     subject = (case.operator.name, case.data_type, stopped.outcome)
@@ -95,7 +95,7 @@ def without_silent_points(bench: Bench, case: Case, judgement: Judgement) -> Jud
     if values is None:
         return judgement
     without = expectation(bench, replace(case, values=values, earlier=()))
-    if not any(is_mishap(one) for one in without.findings):
+    if not any(is_mishap(finding) for finding in without.findings):
         clause = _to_blame(bench, stopped.case, silent)
         expected = "oracle" if case.expectation == "stated relation" else case.expectation  # which states nothing
         shown = replace(stopped.case, clause=clause, layout_clause=None, expectation=expected)
@@ -137,7 +137,7 @@ def _without(case: Case, silent: _Silent, *clauses: str) -> Streams | None:
     if not silent.masks:
         return None
     anywhere = np.logical_or.reduce([*silent.masks.values()])
-    gone = np.logical_or.reduce([silent.masks[one] for one in clauses or silent.masks])
+    gone = np.logical_or.reduce([silent.masks[clause] for clause in clauses or silent.masks])
     arrays = silent.inputs.values()
     index = int(np.argmin(anywhere))
 

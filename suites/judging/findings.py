@@ -160,8 +160,8 @@ def inputs_text(inputs: Mapping[str, Array], index: int, say: Callable[[Any], st
 
 def shown(inputs: Mapping[str, Array], index: int, output: Any) -> str:
     """One line: which inputs gave what, a value or words."""
-    told, gave = inputs_text(inputs, index), output if isinstance(output, str) else text(output)
-    return f"input {told} gives {gave}" if len(inputs) == 1 else f"{told} give {gave}"
+    report, gave = inputs_text(inputs, index), output if isinstance(output, str) else text(output)
+    return f"input {report} gives {gave}" if len(inputs) == 1 else f"{report} give {gave}"
 
 
 def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:
@@ -171,11 +171,11 @@ def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:
 
 def suspects_of(inputs: Mapping[str, Array], indices: Array) -> tuple[Suspect, ...]:
     """The first few distinct suspects among the elements at ``indices``."""
-    found: dict[bytes, Suspect] = {}
+    result: dict[bytes, Suspect] = {}
     for index in indices[: 8 * MOST_SUSPECTS]:
         suspect = suspect_of(inputs, index)
-        found.setdefault(b"".join(value.tobytes() for value in suspect), suspect)
-    return tuple(found.values())[:MOST_SUSPECTS]
+        result.setdefault(b"".join(value.tobytes() for value in suspect), suspect)
+    return tuple(result.values())[:MOST_SUSPECTS]
 
 
 def simplest_first(inputs: Mapping[str, Array], indices: Array) -> Array:
@@ -187,7 +187,8 @@ def simplest_first(inputs: Mapping[str, Array], indices: Array) -> Array:
 def streams_of(case: Case, elements: Iterable[Any]) -> Streams:
     """Streams that fill the case's inputs with these elements, in the order of the inputs: arrays or single values."""
     return Streams.of(
-        {name: np.atleast_1d(given) for name, given in zip(case.operator.inputs, elements, strict=True)}, case.operator
+        {name: np.atleast_1d(element) for name, element in zip(case.operator.inputs, elements, strict=True)},
+        case.operator,
     )
 
 
@@ -199,12 +200,12 @@ def turned_values(case: Case, turn: Callable[[Array], Array]) -> Streams:
 
 def reversed_values(case: Case) -> Streams:
     """The case's values backwards, each tensor's by itself; of the few that most cases have, found once for all."""
-    found = []
+    result = []
     for (name, tensor), values in zip(case.operator.inputs.items(), case.values.values(), strict=True):
         count = tensor.element_count
         few = count * tensor.data_type.itemsize <= _FEW_BYTES
-        found.append((name, (_backwards if few else _reversed)(values, count)))
-    return Streams(tuple(found))
+        result.append((name, (_backwards if few else _reversed)(values, count)))
+    return Streams(tuple(result))
 
 
 def _reversed(values: Values, count: int) -> Values:
@@ -264,8 +265,8 @@ def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
     if isinstance(value, str | np.uint32):
         return str(value)
     if isinstance(value, OperatorDesc):
-        given = ", ".join(f"{name} {attribute_text(number)}" for name, number in value.attributes.items())
-        return f"{value.name} with {given}" if given else value.name
+        argument = ", ".join(f"{name} {attribute_text(number)}" for name, number in value.attributes.items())
+        return f"{value.name} with {argument}" if argument else value.name
     if isinstance(value, ScalarUnion):
         return f"{text_with_bits(value.value)} as {value.data_type.name}"
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
@@ -289,42 +290,42 @@ def evidence(finding: Finding) -> dict[str, str]:
     alias = placement.aliased(operator)
     placed = "" if alias is None else ", in place" if len(operator.inputs) == 1 else f", in place of {alias}"
     if len(operator.tensors) == 2 and operator.input == operator.output:
-        told = {"tensors": _tensor_text(operator.output) + placed}
+        record = {"tensors": _tensor_text(operator.output) + placed}
     else:
-        told = {name: _tensor_text(tensor) for name, tensor in operator.tensors.items()}
-        told[operator.output_name] += placed
+        record = {name: _tensor_text(tensor) for name, tensor in operator.tensors.items()}
+        record[operator.output_name] += placed
     if placement.one_region:
-        told["placement"] = "inputs with equal descriptions share one region"
+        record["placement"] = "inputs with equal descriptions share one region"
     if placement.overlapping:
-        told["placement"] = "each input begins 16 bytes behind the one before, in its region"
-    told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
-    return told | dict(finding.details)
+        record["placement"] = "each input begins 16 bytes behind the one before, in its region"
+    record |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
+    return record | dict(finding.details)
 
 
 def account(tables: Tables, finding: Finding, replay: str) -> str:
     """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
     lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
 
-    def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} {quoted(said)}")
+    def put(label: str, message: str) -> None:
+        lines.append(f"  {label:<12} {quoted(message)}")
 
-    for label, said in evidence(finding).items():
-        put(label, said)
+    for label, message in evidence(finding).items():
+        put(label, message)
     for index, line in enumerate(clause_text(tables, tables.clause(finding.clause))):
         put("clause" if index == 0 else "", line)
     put("replay", replay)
     return "\n".join(lines)
 
 
-def with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
+def with_company(finding: Finding, values: Mapping[OperatorDesc, Array]) -> Finding:
     """The finding with each kernel that was alive, and what it gave for the element that is shown."""
     case = finding.case
     details = []
     for number, operator in enumerate(case.beside, start=1):
-        said = operator_text(operator)
+        message = operator_text(operator)
         if operator == case.operator:
-            said += ": this one, which is wrong"
-        elif operator in given and finding.index >= 0:
-            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
-        details.append((f"kernel {number}", said))
+            message += ": this one, which is wrong"
+        elif operator in values and finding.index >= 0:
+            message += f": gives {text_with_bits(values[operator][finding.index])} for this element"
+        details.append((f"kernel {number}", message))
     return replace(finding, details=(*finding.details, *details))

@@ -94,16 +94,16 @@ class Ledger:
             types: as in :meth:`count`.
         """
         name, data_type = case.operator.name, case.data_type.name
-        found = [self._tally(clause, name, data_type) for clause in dict.fromkeys(clauses)]
-        for tally in found if types else ():
+        tallies = [self._tally(clause, name, data_type) for clause in dict.fromkeys(clauses)]
+        for tally in tallies if types else ():
             tally.types.add(types)
-        return found
+        return tallies
 
     def _tally(self, clause: str, operator: str, data_type: str) -> Tally:
-        found = self.tallies.get(row := (clause, operator, data_type))
-        if found is None:  # setdefault would make another with every case
-            found = self.tallies[row] = Tally()
-        return found
+        tally = self.tallies.get(row := (clause, operator, data_type))
+        if tally is None:  # setdefault would make another with every case
+            tally = self.tallies[row] = Tally()
+        return tally
 
     def count(self, case: Case, judgement: Judgement, types: str = "") -> None:
         """Add a judged case; ``types`` names its signature, where its operator has several."""
@@ -175,7 +175,7 @@ class Judge:
     def all(
         self,
         cases: Iterable[Case],
-        told: Callable[[Case, Judgement], None] = lambda case, judgement: None,
+        report: Callable[[Case, Judgement], None] = lambda case, judgement: None,
         *,
         dispatches: bool = False,
     ) -> list[Judgement]:
@@ -183,7 +183,7 @@ class Judge:
 
         Args:
             cases: what is judged, many small ones at a time.
-            told: is given each with its judgement, also where something is wrong.
+            report: is given each with its judgement, also where something is wrong.
             dispatches: whether the judgements hold their dispatches, which is slower; those of small tensors alone,
                 since many would hold gigabytes.
         """
@@ -191,8 +191,10 @@ class Judge:
         judgements = []
         findings: list[Finding] = []
         for case, judgement in self._each(cases, dispatches=dispatches):
-            findings += [one for one in judgement.findings if not any(one is known for known in findings)]
-            told(case, judgement)
+            findings += [
+                candidate for candidate in judgement.findings if not any(candidate is known for known in findings)
+            ]
+            report(case, judgement)
             judgements.append(_without_large(case, judgement))
         for finding in unexplained(self.bench):
             self.ledger.count(finding.case, Judgement((finding,)))
@@ -319,7 +321,9 @@ class Judge:
         if otherwise is not None and not (judgement.findings or judgement.refused or judgement.unsupported):
             judgement = otherwise(judgement)
             if self.bench.isolated:  # a loss that did not come again
-                self._unexpected += [one.outcome for one in judgement.findings if one.outcome in LOSSES]
+                self._unexpected += [
+                    candidate.outcome for candidate in judgement.findings if candidate.outcome in LOSSES
+                ]
         self.ledger.count(case, judgement, self._types(case))
         self._measure(case, judgement)
         if judgement.findings:

@@ -47,21 +47,25 @@ def on_other_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorD
 
     Attributes stay; of other types they are ordinary ones where their own type is the tensor's.
     """
-    sizes, given = operator.output.sizes, operator.attributes
+    sizes, attributes = operator.output.sizes, operator.attributes
     spread = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
     strides = spread if operator.output.strides is None else None
-    found = [
-        subject.describe((*sizes[:-1], 2 * sizes[-1]), given),
-        subject.describe((1,) * len(sizes), given),
-        subject.describe(sizes, given, strides, strides),
+    operator_descs = [
+        subject.describe((*sizes[:-1], 2 * sizes[-1]), attributes),
+        subject.describe((1,) * len(sizes), attributes),
+        subject.describe(sizes, attributes, strides, strides),
     ]
     here, size = subject.signature, subject.data_type.itemsize
-    others = [one for one in signatures(subject.table) if one.present == here.present and one.types != here.types]
-    for other in sorted(others, key=lambda one: one.data_type.itemsize != size)[:_OTHER_TYPES]:
+    others = [
+        signature
+        for signature in signatures(subject.table)
+        if signature.present == here.present and signature.types != here.types
+    ]
+    for other in sorted(others, key=lambda entry: entry.data_type.itemsize != size)[:_OTHER_TYPES]:
         turned = replace(subject, signature=other)
         kept = not any(item.type == "DML_SCALAR_UNION" for item in subject.table.attributes)
-        found.append(turned.describe(sizes, given if kept else turned.attributes()))
-    return [one for one in found if one != operator]
+        operator_descs.append(turned.describe(sizes, attributes if kept else turned.attributes()))
+    return [described for described in operator_descs if described != operator]
 
 
 def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
@@ -72,7 +76,7 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
     those, and not by itself, is told where it is wrong as a case of its own among the tensors next to it.
     """
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    kinds = [[one] for one in filter(bench.obliged, on_other_tensors(subject, case.operator))]
+    kinds = [[on_other_tensor] for on_other_tensor in filter(bench.obliged, on_other_tensors(subject, case.operator))]
     if near := _near(bench, case):
         kinds.append(near)
     judgements: list[Judgement] = []
@@ -81,8 +85,8 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
         if judgements[-1].refused or judgements[-1].unsupported is not None:
             return judgements[-1]  # nothing was dispatched
         if judgements[-1].findings and len(kind) > 1:
-            each = (_told(bench, case, _between(bench, case, [one])) for one in kind)
-            judgements += (found for found in each if found.findings)
+            each = (_told(bench, case, _between(bench, case, [operator])) for operator in kind)
+            judgements += (candidate for candidate in each if candidate.findings)
             judgements.append(judgements.pop(len(kinds) - 1))  # if it takes all of them, with all
         if any(judgement.findings for judgement in judgements):
             break
@@ -98,9 +102,9 @@ def _near(bench: Bench, case: Case) -> list[OperatorDesc]:
 
 def _between(bench: Bench, case: Case, kind: Sequence[OperatorDesc]) -> Judgement:
     """The kernel between kernels of some descriptions, one of each made before it and one after; all ran."""
-    first = [(bench.create(one), one) for one in kind]
+    first = [(bench.create(operator), operator) for operator in kind]
     kernel = bench.create(case.operator)
-    last = [(bench.create(one), one) for one in kind]
+    last = [(bench.create(operator), operator) for operator in kind]
     if isinstance(kernel, (Refusal, Mishap)):
         for other, _ in had(first + last):
             bench.closed(other)
@@ -111,11 +115,11 @@ def _between(bench: Bench, case: Case, kind: Sequence[OperatorDesc]) -> Judgemen
 
 def _told(bench: Bench, case: Case, judgement: Judgement) -> Judgement:
     """The judgement, with what is wrong with a neighbour that is right by itself as it is in that one's own company."""
-    found: list[Finding] = []
-    for one in judgement.findings:
-        of_neighbour = one.case.operator != case.operator and one.case.expectation == BESIDE_OTHER_TENSORS
-        found += _in_its_own_company(bench, one.case) if of_neighbour else (one,)
-    return replace(judgement, findings=tuple(found))
+    findings: list[Finding] = []
+    for finding in judgement.findings:
+        of_neighbour = finding.case.operator != case.operator and finding.case.expectation == BESIDE_OTHER_TENSORS
+        findings += _in_its_own_company(bench, finding.case) if of_neighbour else (finding,)
+    return replace(judgement, findings=tuple(findings))
 
 
 def _in_its_own_company(bench: Bench, case: Case) -> tuple[Finding, ...]:
@@ -125,7 +129,7 @@ def _in_its_own_company(bench: Bench, case: Case) -> tuple[Finding, ...]:
         findings = _between(fresh, case, _near(bench, case)).findings
     finally:
         fresh.close()
-    return tuple(one for one in findings if one.case.operator == case.operator)
+    return tuple(finding for finding in findings if finding.case.operator == case.operator)
 
 
 def judge_steps(bench: Bench, case: Case) -> Judgement:
@@ -145,9 +149,9 @@ def judge_steps(bench: Bench, case: Case) -> Judgement:
     run.end()
     if run.without and not run.judgements:
         return stopped(bench, replace(case, expectation="oracle", steps=()), run.without[0])
-    seen = [one for one in run.judgements if not one.findings]
-    executions = tuple(execution for one in run.judgements for execution in one.executions)
-    whole = Judgement(tuple(run.found[:1]), _STATE, sum(one.elements for one in seen), executions)
+    seen = [judgement for judgement in run.judgements if not judgement.findings]
+    executions = tuple(execution for judgement in run.judgements for execution in judgement.executions)
+    whole = Judgement(tuple(run.found[:1]), _STATE, sum(judgement.elements for judgement in seen), executions)
     return with_own_faults(whole, run.faults)
 
 
@@ -191,8 +195,8 @@ class _Running:
             return True
         if step.values is None:
             mishaps = closed(bench, self._case, [self._alive.pop(step.kernel)])
-            for one in mishaps:
-                self._note(place, step, stopped(bench, replace(self._case, expectation="oracle", steps=()), one))
+            for mishap in mishaps:
+                self._note(place, step, stopped(bench, replace(self._case, expectation="oracle", steps=()), mishap))
             return not mishaps
         kernel, operator = self._alive[step.kernel]
         own = self._own(operator, step)
@@ -204,12 +208,12 @@ class _Running:
         if not alone:
             self._note(place, step, judged)
         elif operator.name == self._case.operator.name:
-            self.faults += (one for one in alone[:1] if not is_mishap(one))
+            self.faults += (finding for finding in alone[:1] if not is_mishap(finding))
         return not self.found and judged.findings[0].outcome == "fail"
 
     def end(self) -> None:
         """Close what is left; after a loss nothing is."""
-        lost = any(one.outcome != "fail" for judged in self.judgements for one in judged.findings)
+        lost = any(finding.outcome != "fail" for judged in self.judgements for finding in judged.findings)
         for kernel, _ in () if lost else self._alive.values():
             self._bench.closed(kernel)
 
@@ -241,9 +245,11 @@ class _Running:
     def _room(self) -> Bytes:
         """The memory that all dispatches use."""
         if self._memory is None:
-            operators = {one.kernel: one.operator for one in self._case.steps if one.operator is not None}
-            placed = [one for one in self._case.steps if one.values is not None]
-            self._memory = self._bench.allocate(max(one.placement.regions(operators[one.kernel])[1] for one in placed))
+            operators = {step.kernel: step.operator for step in self._case.steps if step.operator is not None}
+            placed = [step for step in self._case.steps if step.values is not None]
+            self._memory = self._bench.allocate(
+                max(step.placement.regions(operators[step.kernel])[1] for step in placed)
+            )
         return self._memory
 
     def _own(self, operator: OperatorDesc, step: Step) -> Case:
@@ -258,17 +264,17 @@ class _Running:
     def _note(self, place: int, step: Step, judged: Judgement) -> None:
         """Note what is wrong behind some steps, as a case whose program ends there."""
         steps = self._case.steps[: place + 1]
-        several = sum(one.operator is not None for one in steps) > 1
+        several = sum(item.operator is not None for item in steps) > 1
         clause = "execution.independent" if several else "execution.repeatable"
         case = replace(self._case, layout_clause=clause, steps=steps)
         if step.values is not None:
             own = self._own(self._alive[step.kernel][1], step)
             case = replace(own, layout_clause=clause, expectation="steps", steps=steps)
-        told = [(f"step {number}", _step_text(one, case.operator)) for number, one in enumerate(steps, start=1)]
-        for one in judged.findings[:1]:
-            title = f"{one.title}, the last of {len(steps)} steps"
-            details = (*one.details, *told)
-            self.found.append(replace(one, clause=clause, case=case, title=title, suspects=(), details=details))
+        report = [(f"step {number}", _step_text(item, case.operator)) for number, item in enumerate(steps, start=1)]
+        for finding in judged.findings[:1]:
+            title = f"{finding.title}, the last of {len(steps)} steps"
+            details = (*finding.details, *report)
+            self.found.append(replace(finding, clause=clause, case=case, title=title, suspects=(), details=details))
 
 
 def _step_text(step: Step, operator: OperatorDesc) -> str:

@@ -115,7 +115,7 @@ def _first_loss(bench: Bench) -> dict[OperatorDesc, Mishap]:
     cases = []
     for first, *others in _subjects(bench):
         cases += [_ones(_simplest(first, rank)) for rank in first.ranks]
-        cases += [_ones(_simplest(one, one.ranks[0])) for one in others]
+        cases += [_ones(_simplest(other, other.ranks[0])) for other in others]
     ended = dispatch_many(bench, cases)
     return {} if ended.lost is None else {cases[ended.number].operator: ended.lost}
 
@@ -124,7 +124,7 @@ def _subjects(bench: Bench) -> Iterator[list[Subject]]:
     """By operator, its element types that the level obliges."""
     for table in bench.tables.operators.values():
         every = [Subject.on(table, data_type, bench.level) for data_type in table.data_types]
-        obliged = [one for one in every if one.obliged_ranks]
+        obliged = [subject for subject in every if subject.obliged_ranks]
         if obliged:
             yield obliged
 
@@ -149,7 +149,9 @@ def survey(bench: Bench) -> Hazards:
             continue
         ranks |= {(name, rank) for rank in first.ranks[1:] if not asked.survives(_simplest(first, rank))}
         data_types |= {
-            (name, one.data_type) for one in subjects[1:] if not asked.survives(_simplest(one, one.ranks[0]))
+            (name, subject.data_type)
+            for subject in subjects[1:]
+            if not asked.survives(_simplest(subject, subject.ranks[0]))
         }
     return Hazards(frozenset(operators), frozenset(data_types), frozenset(ranks), frozenset(firsts))
 
@@ -164,8 +166,8 @@ def hazards_of(bench: Bench) -> Hazards:
         return _NONE
     if bench.hazards is None:
         bench.hazards = survey(bench)
-    found: Hazards = bench.hazards
-    return found
+    hazards: Hazards = bench.hazards
+    return hazards
 
 
 def judge_surviving(bench: Bench, case: Case, ran: Ran | None = None) -> Judgement:
@@ -179,7 +181,11 @@ def judge_surviving(bench: Bench, case: Case, ran: Ran | None = None) -> Judgeme
     """
     before = bench.losses - (ran is not None and ran.lost)
     judgement = judge_case(bench, case) if ran is None else judgement_of(bench, ran)
-    if not bench.isolated or bench.losses == before or not any(one.outcome in LOSSES for one in judgement.findings):
+    if (
+        not bench.isolated
+        or bench.losses == before
+        or not any(candidate.outcome in LOSSES for candidate in judgement.findings)
+    ):
         return judgement
     again = judge_case(bench, case)
     seen = {finding.outcome for finding in again.findings}
@@ -191,16 +197,16 @@ def _explained(finding: Finding, seen: set[str]) -> Finding:
     if finding.outcome not in LOSSES:
         return finding
     if finding.outcome in seen:
-        said = "the same in a fresh process: the case itself is to blame"
-        return replace(finding, details=(*finding.details, ("again", said)))
+        text = "the same in a fresh process: the case itself is to blame"
+        return replace(finding, details=(*finding.details, ("again", text)))
     others = ", ".join(sorted(seen)) or "no fault"
-    said = f"{others} in a fresh process: what ran before it is to blame, or chance"
+    text = f"{others} in a fresh process: what ran before it is to blame, or chance"
     clause = "execution.repeatable" if finding.outcome == "resource_error" else "execution.independent"
     return replace(
         finding,
         clause=clause,
         title=f"{finding.title}, not again in a fresh process",
-        details=(*finding.details, ("again", said)),
+        details=(*finding.details, ("again", text)),
         suspects=(),
         settled=True,
     )
@@ -244,9 +250,9 @@ def judge_hazard(bench: Bench, case: Case) -> Judgement:
     """Judge a case that is known to lose the process: with a shorter limit, and without trying it again."""
     with bench.hurried():
         judgement = judge_case(bench, case)
-    said = ("again", "as the simplest case of its kind does, which was tried before")
+    text = ("again", "as the simplest case of its kind does, which was tried before")
     findings = tuple(
-        replace(finding, details=(*finding.details, said), settled=True) if finding.outcome in LOSSES else finding
+        replace(finding, details=(*finding.details, text), settled=True) if finding.outcome in LOSSES else finding
         for finding in judgement.findings
     )
     return replace(judgement, findings=findings)

@@ -49,22 +49,22 @@ _MOST_OTHERS = 6  # operators beside the case's own
 def neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
-    found = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
+    operator_descs = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
     for table in _in_turn(_takers(bench, case), _number_of(case)):
-        if len(found) > _MOST_OTHERS:
+        if len(operator_descs) > _MOST_OTHERS:
             break
         if variants := list(_judged_variants(bench, table, case)):
-            found[table.operator] = variants
-    return [one for name in bench.tables.operators for one in found.get(name, ())]
+            operator_descs[table.operator] = variants
+    return [operator for name in bench.tables.operators for operator in operator_descs.get(name, ())]
 
 
 def _judged_variants(
     bench: Bench, table: OperatorTable, case: Case, order: Callable[..., Iterable[Attributes]] = iter
 ) -> Iterator[OperatorDesc]:
-    tensors = {name: (one.data_type, one.rank) for name, one in case.operator.tensors.items()}
+    tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in case.operator.tensors.items()}
     if not table.supports(tensors, bench.level):
         return iter(())  # nobody is obliged to accept one of them
-    return (one for one in _variants(table, case, order) if one != case.operator and bench.obliged(one))
+    return (variant for variant in _variants(table, case, order) if variant != case.operator and bench.obliged(variant))
 
 
 def _number_of(case: Case) -> int:
@@ -92,9 +92,9 @@ def _takers(bench: Bench, case: Case) -> Others:
 
 
 @lru_cache(maxsize=512)
-def _others(given: ByIdentity[Tables], name: str, tensors: tuple[str, ...]) -> Others:
-    tables, mine = given.value.operators, given.value.operator(name)
-    return _by_attributes(mine, [one for one in tables.values() if one is not mine and _takes(one, tensors)])
+def _others(by_identity: ByIdentity[Tables], name: str, tensors: tuple[str, ...]) -> Others:
+    tables, mine = by_identity.value.operators, by_identity.value.operator(name)
+    return _by_attributes(mine, [table for table in tables.values() if table is not mine and _takes(table, tensors)])
 
 
 def _takes(table: OperatorTable, tensors: Collection[str]) -> bool:
@@ -125,10 +125,14 @@ def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[Operat
         for item in (bounds if len(bounds) > 1 else [])
     ]
     scaled = [item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"]
-    changed += [{name: ScaleBias(*one)} for name in scaled for one in ((2, 0), (1, 1))]
+    changed += [{name: ScaleBias(*entry)} for name in scaled for entry in ((2, 0), (1, 1))]
     changed += _next_to(table, signature, base)
-    found = (replace(base, attributes={**base.attributes, **given}) for given in changed)
-    return [one for one in found if one not in (case.operator, *variants) and bench.obliged(one)]
+    operator_descs = (replace(base, attributes={**base.attributes, **attributes}) for attributes in changed)
+    return [
+        operator
+        for operator in operator_descs
+        if operator not in (case.operator, *variants) and bench.obliged(operator)
+    ]
 
 
 def _next_to(table: OperatorTable, signature: Signature, base: OperatorDesc) -> list[dict[str, Attribute]]:
@@ -143,19 +147,19 @@ def _next_to(table: OperatorTable, signature: Signature, base: OperatorDesc) -> 
     for item, value in numbers[-1:]:
         further = value * _NEAR if kind.is_floating else _HIGH_WORD if kind.itemsize == 8 else 0
         changed.append((item, value + further))
-    found: list[dict[str, Attribute]] = [
+    result: list[dict[str, Attribute]] = [
         {item.name: ordinary_attributes.number(table, signature, item, value)} for item, value in changed
     ]
     for item in table.attributes:
         if item.type == "DML_SCALE_BIAS":
-            found += [{item.name: ScaleBias(2, -1)}] if kind.is_signed else []
-            found += [{item.name: ScaleBias(2 + 2 * _NEAR, 1)}] if kind.is_floating else []
-    return found
+            result += [{item.name: ScaleBias(2, -1)}] if kind.is_signed else []
+            result += [{item.name: ScaleBias(2 + 2 * _NEAR, 1)}] if kind.is_floating else []
+    return result
 
 
-def _plain(given: Attribute) -> Any:
+def _plain(scalar_union: Attribute) -> Any:
     """A number by itself, of a union or not."""
-    return given.value if isinstance(given, ScalarUnion) else given
+    return scalar_union.value if isinstance(scalar_union, ScalarUnion) else scalar_union
 
 
 def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
@@ -166,24 +170,27 @@ def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list
     tensors are there.
     """
     sizes, tensors = operator.output.sizes, operator.tensors
-    found = []
+    result = []
     for name in subject.wide:
         tensor = tensors[name]
         spread = [2 * stride for stride in TensorDesc(tensor.data_type, sizes).element_strides]
         other = TensorDesc(tensor.data_type, sizes, None if tensor.strides else spread)
-        found.append(replace(operator, tensors={**tensors, name: other}))
-    found += _laid_otherwise(subject, operator)
-    larger = {name: replace(one, total_size_in_bytes=one.total_size_in_bytes + 16) for name, one in tensors.items()}
-    found.append(replace(operator, tensors=larger))
+        result.append(replace(operator, tensors={**tensors, name: other}))
+    result += _laid_otherwise(subject, operator)
+    larger = {
+        name: replace(described, total_size_in_bytes=described.total_size_in_bytes + 16)
+        for name, described in tensors.items()
+    }
+    result.append(replace(operator, tensors=larger))
     if all(tensor.strides is None for tensor in tensors.values()):
-        found.append(subject.describe(sizes[::-1], operator.attributes))
+        result.append(subject.describe(sizes[::-1], operator.attributes))
     laid = {name: tensors[name].strides for name in subject.wide}
-    for one in _nearest(subject.table, subject.signature):
-        alike = replace(subject, signature=one)
-        found.append(
+    for signature in _nearest(subject.table, subject.signature):
+        alike = replace(subject, signature=signature)
+        result.append(
             alike.describe(sizes, operator.attributes, operator.input.strides, operator.output.strides, layouts=laid)
         )
-    return [one for one in dict.fromkeys(found) if one != operator]
+    return [fromkey for fromkey in dict.fromkeys(result) if fromkey != operator]
 
 
 def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
@@ -195,27 +202,27 @@ def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDe
     *outer, _ = operator.output.sizes
     repeated = (*[0] * len(outer), int(any(size > 1 for size in outer)))
     laid: list[dict[str, Sequence[int] | None]] = [{name: repeated} for name in names]
-    laid += [{one: tensors[other].strides, other: tensors[one].strides} for one, other in itertools.pairwise(names)]
-    given = (
-        {name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in one.items()}
-        for one in laid
+    laid += [{text: tensors[other].strides, other: tensors[text].strides} for text, other in itertools.pairwise(names)]
+    tensor_descs = (
+        {name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in numbers.items()}
+        for numbers in laid
     )
-    return [replace(operator, tensors={**tensors, **one}) for one in given]
+    return [replace(operator, tensors={**tensors, **record}) for record in tensor_descs]
 
 
 def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
     """One signature with each type variable but the first changed alone, and those with other optional tensors."""
-    every = [one for one in signatures(table) if one != own]
-    found = [one for one in every if one.types == own.types]
+    every = [signature for signature in signatures(table) if signature != own]
+    result = [signature for signature in every if signature.types == own.types]
     for variable, _ in own.types[1:]:
         alike = (
-            one
-            for one in every
-            if one.present == own.present
-            and one == own.exchanged(variable, dict(one.types).get(variable, own.data_type))
+            signature
+            for signature in every
+            if signature.present == own.present
+            and signature == own.exchanged(variable, dict(signature.types).get(variable, own.data_type))
         )
-        found += itertools.islice(alike, 1)
-    return found
+        result += itertools.islice(alike, 1)
+    return result
 
 
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
@@ -224,7 +231,11 @@ def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     number = _number_of(case)
     telling = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
     start = number % max(1, len(telling))  # each of them has its turn
-    others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
+    others = (
+        judged_variant
+        for table in [*telling[start:], *telling[:start]]
+        for judged_variant in _judged_variants(bench, table, case)
+    )
     return [*itertools.islice(_judged_variants(bench, mine, case, reversed), 1), *itertools.islice(others, 1)]
 
 
@@ -251,14 +262,14 @@ def refusable(bench: Bench, case: Case) -> list[OperatorDesc]:
     odd = mismatched(bench, case)
     output, types = case.operator.output, mine.types_of(mine.output)
     retyped = (
-        _with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(one, output.sizes))
-        for one in types
-        if one is not output.data_type
+        _with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(item, output.sizes))
+        for item in types
+        if item is not output.data_type
     )
-    unlike = [one for one in retyped if violations(one, bench.level, bench.tables)]
+    unlike = [operator for operator in retyped if violations(operator, bench.level, bench.tables)]
     deep = {
-        name: TensorDesc(one.data_type, (*((1,) * (_TOO_DEEP - one.rank)), *one.sizes))
-        for name, one in case.operator.tensors.items()
+        name: TensorDesc(tensor.data_type, (*((1,) * (_TOO_DEEP - tensor.rank)), *tensor.sizes))
+        for name, tensor in case.operator.tensors.items()
     }
     return [odd, *unlike[:1], replace(odd, tensors=deep)]
 
@@ -291,9 +302,9 @@ def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None
     It is told of kernels of the case's operator. What is wrong with another operator its own tests tell, once and not
     again beside each that takes its tensors; and what stops a dispatch may do so at silent points alone.
     """
-    found = judge_on_a_fresh_device(bench, own).findings
-    told = found[:1] if own.operator.name == case.operator.name else ()
-    return tuple(one for one in told if not is_mishap(one)) if found else None
+    findings = judge_on_a_fresh_device(bench, own).findings
+    report = findings[:1] if own.operator.name == case.operator.name else ()
+    return tuple(finding for finding in report if not is_mishap(finding)) if findings else None
 
 
 def is_settled(alone: Judgement) -> bool:
@@ -315,8 +326,8 @@ def by_its_place(bench: Bench, case: Case) -> Judgement | None:
         layout_clause=place_clause,
         recipe=None,
     )
-    found = judge_on_a_fresh_device(bench, own)
-    return found if found.findings else None
+    judgement = judge_on_a_fresh_device(bench, own)
+    return judgement if judgement.findings else None
 
 
 def with_own_faults(judgement: Judgement, faults: Sequence[Finding]) -> Judgement:
@@ -342,8 +353,8 @@ def closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> 
     mishaps = [(mishap, operator) for kernel, operator in others if (mishap := bench.closed(kernel)) is not None]
     return [
         mishap
-        for mishap, one in mishaps
-        if not stops_by_itself(bench, replace(case, operator=one, values=ordinary_values(bench, one)))
+        for mishap, described in mishaps
+        if not stops_by_itself(bench, replace(case, operator=described, values=ordinary_values(bench, described)))
     ]
 
 
@@ -353,7 +364,7 @@ def ordinary_values(bench: Bench, operator: OperatorDesc) -> Streams:
     return subject.distinct(operator.output.element_count).streams
 
 
-def told_of(bench: Bench, judgement: Judgement, case: Case, company: Sequence[OperatorDesc]) -> Judgement:
+def told_of(bench: Bench, judgement: Judgement, case: Case, operator_descs: Sequence[OperatorDesc]) -> Judgement:
     """What is wrong with one of several kernels, as its own case, which holds all of them."""
     if not judgement.findings:
         return judgement
@@ -361,7 +372,7 @@ def told_of(bench: Bench, judgement: Judgement, case: Case, company: Sequence[Op
     if case.layout_clause is not None:
         table = bench.tables.operator(case.operator.name)
         clause = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
-    own = replace(case, clause=clause, expectation="beside others", beside=tuple(company), recipe=None)
+    own = replace(case, clause=clause, expectation="beside others", beside=tuple(operator_descs), recipe=None)
     return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
 
 
@@ -369,13 +380,13 @@ def is_out(bench: Bench, case: Case, other: Case, kernel: Refusal | Mishap, faul
     """Whether a neighbour cannot be had by itself either; a refusal that breaks a clause is added to ``faults``."""
     if isinstance(kernel, (Mishap, Unsupported)):
         return stops_by_itself(bench, other)
-    found = by_itself(bench, case, own_case(bench, case, other.operator, other.values))
-    faults += found or ()
-    return found is not None
+    findings = by_itself(bench, case, own_case(bench, case, other.operator, other.values))
+    faults += findings or ()
+    return findings is not None
 
 
 def judged_before(
-    bench: Bench, case: Case, kernel: Any, company: Sequence[OperatorDesc], *, among_others: bool = False
+    bench: Bench, case: Case, kernel: Any, operator_descs: Sequence[OperatorDesc], *, among_others: bool = False
 ) -> tuple[Finding, ...]:
     """What is wrong with a kernel that runs before another: by itself, or beside those that are alive.
 
@@ -383,7 +394,7 @@ def judged_before(
         bench: the bench.
         case: what it runs on.
         kernel: the kernel.
-        company: the descriptions of all that are alive, where their tensors are the case's.
+        operator_descs: the descriptions of all that are alive, where their tensors are the case's.
         among_others: whether they are on other tensors. What is not wrong by itself is then told as a case among those
             next to it, which is still to be judged.
     """
@@ -393,24 +404,24 @@ def judged_before(
         return ()
     if not judged.findings:
         return ()
-    found = by_itself(bench, case, own_case(bench, case, case.operator, case.values))
-    if found is None and len(company) > 1:
+    findings = by_itself(bench, case, own_case(bench, case, case.operator, case.values))
+    if findings is None and len(operator_descs) > 1:
         clause = "execution.independent"
-        told = told_of(bench, judged, replace(case, layout_clause=clause), company).findings[:1]
-        return tuple(replace(one, clause=clause, suspects=()) for one in told)
-    if found is None and among_others and not any(map(is_mishap, judged.findings)):
+        report = told_of(bench, judged, replace(case, layout_clause=clause), operator_descs).findings[:1]
+        return tuple(replace(finding, clause=clause, suspects=()) for finding in report)
+    if findings is None and among_others and not any(map(is_mishap, judged.findings)):
         own = replace(case, expectation=BESIDE_OTHER_TENSORS, layout_clause="execution.independent", recipe=None)
-        return tuple(replace(one, case=own) for one in judged.findings[:1])
-    return found or ()
+        return tuple(replace(finding, case=own) for finding in judged.findings[:1])
+    return findings or ()
 
 
 def had(made: Made) -> Made:
     """The kernels among them."""
-    return [(one, operator) for one, operator in made if not isinstance(one, (Refusal, Mishap))]
+    return [(item, operator) for item, operator in made if not isinstance(item, (Refusal, Mishap))]
 
 
 def refused_by_themselves(bench: Bench, case: Case, made: Made) -> list[Finding]:
     """What is wrong with refusing neighbours, where they are refused by themselves as well."""
-    refused = [operator for one, operator in made if isinstance(one, Refusal) and one.obliged]
+    refused = [operator for item, operator in made if isinstance(item, Refusal) and item.obliged]
     own = (own_case(bench, case, operator, ordinary_values(bench, operator)) for operator in dict.fromkeys(refused))
-    return [finding for one in own for finding in by_itself(bench, case, one) or ()]
+    return [finding for example in own for finding in by_itself(bench, case, example) or ()]

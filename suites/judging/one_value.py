@@ -82,9 +82,9 @@ def telling_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
             that there is one value that meets the bounds.
         x: the elements; without ScaleBias the type's limits are among them.
     """
-    given = operator.scale_bias
-    if given is not None:
-        scaled = x.astype(np.float64) * float(given.scale)  # which the bias leaves in their order
+    scale_bias = operator.scale_bias
+    if scale_bias is not None:
+        scaled = x.astype(np.float64) * float(scale_bias.scale)  # which the bias leaves in their order
         return int(np.argmin(scaled)), int(np.argmax(scaled))
     limits = np.iinfo(x.dtype)
     return int(np.flatnonzero(x == limits.min)[0]), int(np.flatnonzero(x == limits.max)[0])
@@ -113,19 +113,19 @@ def stored_beyond(bound: np.float32, data_type: DataType) -> frozenset[int]:
     maximum may give too, becomes 0, a limit of the type, or what the indefinite integer becomes.
     """
     limits = np.iinfo(data_type.numpy)
-    found = {int(limits.max)}
+    numbers = {int(limits.max)}
     if np.isnan(bound):
-        found |= {0, int(limits.min), 1 << 31, 1 << 63}
+        numbers |= {0, int(limits.min), 1 << 31, 1 << 63}
     elif float(bound) < int(limits.max) + 1:
         return frozenset()
     else:
         if np.isfinite(bound):
-            found.add(int(bound))
-        found.update((1 << power) for power in (31, 63) if bound >= 2.0**power)
+            numbers.add(int(bound))
+        numbers.update((1 << power) for power in (31, 63) if bound >= 2.0**power)
         if limits.bits < 32:
-            found.add(int(min(float(bound), (1 << 31) - 1)))  # whose low bits are those of UINT32's greatest too
+            numbers.add(int(min(float(bound), (1 << 31) - 1)))  # whose low bits are those of UINT32's greatest too
     span = 1 << limits.bits
-    return frozenset((value - int(limits.min)) % span + int(limits.min) for value in found)
+    return frozenset((value - int(limits.min)) % span + int(limits.min) for value in numbers)
 
 
 def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOracle, dict[str, int]]:

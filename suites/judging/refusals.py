@@ -199,8 +199,8 @@ def _listed_later(
     table: ByIdentity[OperatorTable], types: tuple[tuple[str, DataType], ...], level: FeatureLevel
 ) -> bool:
     """Whether the table lists each type for its tensor, and the level does not list them all."""
-    known = all(_listed(table.value, name, one, level) for name, one in types)
-    return not known and all(one in table.value.types_of(name) for name, one in types)
+    known = all(_listed(table.value, name, data_type, level) for name, data_type in types)
+    return not known and all(data_type in table.value.types_of(name) for name, data_type in types)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -232,10 +232,15 @@ def wrongly_accepted(bench: Bench, operator: OperatorDesc, values: Streams) -> t
         values: a value for each of its inputs.
     """
     known = {clause.id for clause in bench.tables.clauses_of(bench.tables.operator(operator.name))}
-    broken = (one.clause for one in unconditional_violations(operator, bench.tables) if one.clause in known)
-    found = (Case(operator, values, clause, None, "refused") for clause in broken)
+    broken = (
+        unconditional_violation.clause
+        for unconditional_violation in unconditional_violations(operator, bench.tables)
+        if unconditional_violation.clause in known
+    )
+    cases = (Case(operator, values, clause, None, "refused") for clause in broken)
     return tuple(
-        Finding(one.clause, "fail", one, _ACCEPTED, deviation=Deviation.ACCEPTED) for one in itertools.islice(found, 1)
+        Finding(case.clause, "fail", case, _ACCEPTED, deviation=Deviation.ACCEPTED)
+        for case in itertools.islice(cases, 1)
     )
 
 

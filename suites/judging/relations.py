@@ -41,7 +41,7 @@ def _inputs(execution: Execution, index: int) -> str:
     return inputs_text(execution.inputs, index, text_with_bits)
 
 
-def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: Callable[[int], str]) -> Judgement:
+def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, report: Callable[[int], str]) -> Judgement:
     """The judgement of a property; ``told(i)`` says what element i shows."""
     first = executions[0]
     findings: tuple[Finding, ...] = ()
@@ -51,7 +51,7 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: 
         details = (
             ("input", f"{_inputs(first, worst)} at index {index_text(case.operator.output, worst)}"),
             ("got", text_with_bits(first.output[worst])),
-            ("property", told(worst)),
+            ("property", report(worst)),
             ("wrong", f"{wrong.size} of {first.output.size} elements"),
         )
         suspects = tuple(suspect_of(first.inputs, index) for index in order[:MOST_SUSPECTS])
@@ -60,7 +60,7 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: 
                 case.clause,
                 "fail",
                 case,
-                told(worst),
+                report(worst),
                 details,
                 int(wrong.size),
                 suspects,
@@ -113,8 +113,8 @@ def judge_idempotent(bench: Bench, case: Case) -> Judgement:
     if isinstance(again, Judgement):
         return again
     wrong = np.flatnonzero(~same_values(first.output, again.output))
-    given = {name: array[wrong] for name, array in again.inputs.items()}
-    wrong = wrong[~free_among(bench, case, given, first.output[wrong], again.output[wrong])]
+    values = {name: array[wrong] for name, array in again.inputs.items()}
+    wrong = wrong[~free_among(bench, case, values, first.output[wrong], again.output[wrong])]
     return relation(
         case,
         (first, again),
@@ -205,9 +205,9 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
     if isinstance(clipped, Judgement):
         return clipped
     own, one_sided = (bench.tables.operator(name) for name in (case.operator.name, _ONE_SIDED))
-    given = case.operator.attributes
+    value = case.operator.attributes
     shared = ((own.scale_bias, one_sided.scale_bias), (own.lower, one_sided.lower))
-    attributes = {theirs: given[ours] if ours else None for ours, theirs in shared if theirs}
+    attributes = {theirs: value[ours] if ours else None for ours, theirs in shared if theirs}
     renamed = dict(zip(case.operator.tensors, one_sided.tensors, strict=True))
     tensors = {renamed[name]: tensor for name, tensor in case.operator.tensors.items()}
     threshold = case.with_operator(OperatorDesc(one_sided.operator, tensors, attributes))
@@ -247,8 +247,8 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
     dispatched: list[tuple[Case, Execution]] = []
 
-    def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:
-        operator = one.describe(case.operator.output.sizes)
+    def dispatch(item: Dispatched, inputs: Mapping[str, Array]) -> Array:
+        operator = item.describe(case.operator.output.sizes)
         asked = replace(case, operator=operator, values=Streams.of(inputs, operator), placement=Placement())
         run = executed(bench, asked, turn=1 + len(dispatched))
         if isinstance(run, Judgement):
@@ -277,7 +277,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
 
 
 def _by_another(
-    bench: Bench, asked: Case, run: Execution, wrong: Array, told: Callable[[int], str]
+    bench: Bench, asked: Case, run: Execution, wrong: Array, report: Callable[[int], str]
 ) -> Judgement | None:
     """The judgement where another operator of a relation gave what it may not, and so broke the relation."""
     few = {name: array[wrong] for name, array in run.inputs.items()}
@@ -287,4 +287,4 @@ def _by_another(
     table = bench.tables.operator(asked.operator.name)
     clause = Subject.of(table, asked.operator, bench.level).values_clause(asked.operator.attributes)
     own = replace(asked, clause=clause, layout_clause=None, expectation="oracle")
-    return relation(own, (run,), wrong[~admitted], told)
+    return relation(own, (run,), wrong[~admitted], report)

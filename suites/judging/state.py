@@ -73,16 +73,16 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
         return alone
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
-        lambda one: one,
-        lambda one: one[::-1],
-        lambda one: np.roll(one, third),
-        lambda one: one[::-1],
+        lambda item: item,
+        lambda entry: entry[::-1],
+        lambda element: np.roll(element, third),
+        lambda current: current[::-1],
         lambda one: one,
         middle_reversed,
         lambda one: one[::-1],
     ]
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
-    in_place = [_placed(in_place=True, alias=one) for one in aliases] or [_placed(inputs_turned=True)]
+    in_place = [_placed(in_place=True, alias=aliase) for aliase in aliases] or [_placed(inputs_turned=True)]
     turned = _placed(output_first=True)
     places = [case.placement, _ELSEWHERE, in_place[0], _placed(), turned, turned, turned]
     again = [
@@ -119,8 +119,8 @@ def _by_one_kernel(bench: Bench, case: Case, again: list[Case]) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
     oracle = bench.oracle(case.operator)
-    judgements = [judge_dispatch(bench, kernel, one, oracle) for one in again]
-    wrong = next((one for one, judged in zip(again, judgements, strict=True) if judged.findings), None)
+    judgements = [judge_dispatch(bench, kernel, example, oracle) for example in again]
+    wrong = next((example for example, judged in zip(again, judgements, strict=True) if judged.findings), None)
     whole = _finished(bench, case, [kernel], judgements)
     alone = None if wrong is None else by_its_place(bench, wrong)
     return whole if alone is None else alone
@@ -132,11 +132,11 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
     judgements += [stopped(bench, case, mishap) for mishap in mishaps]
     clause = case.layout_clause or case.clause
     whole = together(judgements, clause)
-    told = tuple(
+    findings = tuple(
         replace(finding, case=finding.case if finding.case.beside else case, clause=clause, suspects=())
         for finding in whole.findings
     )
-    return replace(whole, findings=told)
+    return replace(whole, findings=findings)
 
 
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
@@ -159,10 +159,10 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
         for kernel, other in zip(kernels, cases, strict=True)
     ]
     kernels, cases = list(compress(kernels, wanted)), list(compress(cases, wanted))
-    company = [other.operator for other in cases]
+    operator_descs = [other.operator for other in cases]
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
-            made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]
+            made = [item for item in kernels if not isinstance(item, (Refusal, Mishap))]
             return _finished(bench, case, made, [stopped(bench, replace(other, expectation="oracle"), kernel)])
     mine, everyone = cases.index(case), [*zip(kernels, cases, strict=True)]
     judgements = []
@@ -177,11 +177,11 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
             if alone_too is not None:
                 faults += alone_too
                 continue
-        judgements.append(_as_state(told_of(bench, judged, other, company), other))
-    others = [(kernel, one.operator) for kernel, one in everyone[:mine] + everyone[mine + 1 :]]
+        judgements.append(_as_state(told_of(bench, judged, other, operator_descs), other))
+    others = [(kernel, example.operator) for kernel, example in everyone[:mine] + everyone[mine + 1 :]]
     judgements += [stopped(bench, case, mishap) for mishap in closed(bench, case, others)]
     last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
-    judgements.append(told_of(bench, last, case, company))
+    judgements.append(told_of(bench, last, case, operator_descs))
     return with_own_faults(_finished(bench, case, [kernels[mine]], judgements), faults)
 
 
@@ -193,22 +193,22 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         if not isinstance(kernel, (Refusal, Mishap)):
             made.append((operator, kernel))
         elif isinstance(kernel, Unsupported) and operator == case.operator:
-            for _, one in made:  # nothing can be said of it: no dispatch was seen that went right
-                bench.closed(one)
+            for _, item in made:  # nothing can be said of it: no dispatch was seen that went right
+                bench.closed(item)
             return stopped(bench, case, kernel)
         elif operator == case.operator:
-            return _finished(bench, case, [one for _, one in made], [stopped(bench, case, kernel)])
-    given: dict[OperatorDesc, Array] = {}
+            return _finished(bench, case, [item for _, item in made], [stopped(bench, case, kernel)])
+    values: dict[OperatorDesc, Array] = {}
     judgements = []
     wrong: dict[OperatorDesc, Judgement] = {}
     for place, (operator, kernel) in enumerate([*made, *made[::-1]]):
-        one = case if operator == case.operator else replace(case, operator=operator)
-        if operator.name != case.operator.name or (place >= len(made) and one is not case):  # or was judged
+        item = case if operator == case.operator else replace(case, operator=operator)
+        if operator.name != case.operator.name or (place >= len(made) and item is not case):  # or was judged
             arena = bench.prepare(case)
             if bench.dispatch(kernel, arena) is None:
-                given[operator] = arena.output(case)
+                values[operator] = arena.output(case)
             continue
-        judged = judge_dispatch(bench, kernel, one, bench.oracle(operator))
+        judged = judge_dispatch(bench, kernel, item, bench.oracle(operator))
         if operator == case.operator:
             judgements.append(judged)
         elif judged.findings:
@@ -226,12 +226,12 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
     for operator, judged in wrong.items():
         if judgement.findings or faults:
             break
-        found = by_itself(bench, case, own_case(bench, case, operator, case.values))
-        if found is None:
-            told = told_of(bench, judged, replace(case, operator=operator), case.beside)
-            judgement = _finished(bench, case, [], [judgement, told])
-        faults += found or ()
-    told_with = tuple(with_company(finding, given) for finding in judgement.findings)
+        findings = by_itself(bench, case, own_case(bench, case, operator, case.values))
+        if findings is None:
+            report = told_of(bench, judged, replace(case, operator=operator), case.beside)
+            judgement = _finished(bench, case, [], [judgement, report])
+        faults += findings or ()
+    told_with = tuple(with_company(finding, values) for finding in judgement.findings)
     return with_own_faults(replace(judgement, findings=told_with), faults)
 
 
@@ -277,10 +277,10 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
     its own constraint; of unlike sizes, or where no kernel need be there any more, the case is judged alone.
     """
     before = [bench.create(case.operator), bench.create(case.operator)]
-    made = [one for one in before if not isinstance(one, (Refusal, Mishap))]
+    made = [item for item in before if not isinstance(item, (Refusal, Mishap))]
     oracle, clause = bench.oracle(case.operator), "execution.independent"
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    judgements = [stopped(bench, case, one) for one in before if isinstance(one, (Refusal, Mishap))]
+    judgements = [stopped(bench, case, item) for item in before if isinstance(item, (Refusal, Mishap))]
     refused, faults = list[OperatorDesc](), list[Finding]()
     if not judgements:
         judgements.append(judge_dispatch(bench, made[0], case, oracle))
@@ -298,15 +298,17 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
             if isinstance(after, (Refusal, Mishap)):
                 judgements.append(stopped(bench, case, after))
                 break
-            judgements += [judge_dispatch(bench, one, case, oracle) for one in (after, *made)]
-            judgements += [stopped(bench, case, one) for one in [bench.closed(after)] if isinstance(one, Mishap)]
-    judgements += [stopped(bench, case, one) for one in map(bench.closed, made) if isinstance(one, Mishap)]
-    if len(made) < len(before) and not any(one.findings for one in judgements):
+            judgements += [judge_dispatch(bench, item, case, oracle) for item in (after, *made)]
+            judgements += [
+                stopped(bench, case, mishap) for mishap in [bench.closed(after)] if isinstance(mishap, Mishap)
+            ]
+    judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, made) if isinstance(mishap, Mishap)]
+    if len(made) < len(before) and not any(judgement.findings for judgement in judgements):
         return judgements[0]  # refused, or not to be expressed: nothing was dispatched
     if not refused and len(made) == len(before):
         return with_own_faults(judge_oracle(bench, replace(case, expectation="oracle")), faults)
-    told = [f"{operator_text(odd)}: was refused" for odd in refused]
-    return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, told), faults)
+    texts = [f"{operator_text(odd)}: was refused" for odd in refused]
+    return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, texts), faults)
 
 
 def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
@@ -322,19 +324,21 @@ def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
     try:
         with closing(bench.fresh()) as second:
             theirs = second.create(case.operator)
-            bad = [(on, one) for on, one in ((bench, mine), (second, theirs)) if isinstance(one, (Refusal, Mishap))]
-            judgements = [stopped(on, case, one) for on, one in bad]
+            bad = [(on, item) for on, item in ((bench, mine), (second, theirs)) if isinstance(item, (Refusal, Mishap))]
+            judgements = [stopped(on, case, item) for on, item in bad]
             if not judgements:
                 turns = [(second, theirs, case), (bench, mine, turned), (second, theirs, turned), (bench, mine, case)]
-                judgements = [judge_dispatch(on, one, its, bench.oracle(its.operator)) for on, one, its in turns]
-                judgements += [stopped(second, case, one) for one in [second.closed(theirs)] if one is not None]
+                judgements = [judge_dispatch(on, item, its, bench.oracle(its.operator)) for on, item, its in turns]
+                judgements += [
+                    stopped(second, case, mishap) for mishap in [second.closed(theirs)] if mishap is not None
+                ]
     except (BackendUnavailable, UsageError) as error:
         if isinstance(error, BackendUnavailable) and not isinstance(error.__cause__, WorkerLost):
             bench.closed(mine)
             return Judgement((), (case.layout_clause or case.clause,), unsupported=str(error))
         judgements = [stopped(bench, case, bench.recovered(error.__cause__ or error))]
     made = [] if isinstance(mine, (Refusal, Mishap)) else [mine]
-    if made and not any(one.findings for one in judgements):
+    if made and not any(judgement.findings for judgement in judgements):
         judgements.append(judge_dispatch(bench, mine, case, bench.oracle(case.operator)))
     whole = _finished(bench, case, made, judgements)
     if whole.findings:
@@ -400,22 +404,22 @@ def with_history(
         mishaps += closed(bench, case, others)
     if mishaps:
         return stopped(bench, case, mishaps[0])
-    company = dict.fromkeys(operator for other, operator in before if other is not kernel)
-    ran = (f"{operator_text(operator, case.operator)}: ran before" for operator in company)
-    told = _by_history(bench, case, judgement.checking((*judgement.clauses, clause)), clause, ran)
-    return with_own_faults(told, faults)
+    fromkeys = dict.fromkeys(operator for other, operator in before if other is not kernel)
+    ran = (f"{operator_text(operator, case.operator)}: ran before" for operator in fromkeys)
+    by_history = _by_history(bench, case, judgement.checking((*judgement.clauses, clause)), clause, ran)
+    return with_own_faults(by_history, faults)
 
 
-def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, company: Iterable[str]) -> Judgement:
+def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, texts: Iterable[str]) -> Judgement:
     """The judgement of a case with a history: what is wrong breaks ``clause``, but where it is without one too."""
     if not judgement.findings:
         return judgement
     alone = judge_on_a_fresh_device(bench, replace(case, expectation="oracle"))
     if is_settled(alone):
         return alone  # wrong whatever ran before
-    ran = tuple((f"kernel {number}", said) for number, said in enumerate(company, start=1))
-    told = tuple(
+    ran = tuple((f"kernel {number}", text) for number, text in enumerate(texts, start=1))
+    findings = tuple(
         replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
         for finding in judgement.findings[:1]
     )
-    return replace(judgement, findings=told)
+    return replace(judgement, findings=findings)

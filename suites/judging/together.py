@@ -77,16 +77,16 @@ def chunks(cases: Iterable[Case]) -> Iterator[list[Case]]:
     """Some cases at a time, in their order; what the iterable raises comes after the cases before it."""
     source = iter(cases)
     while True:
-        found: list[Case] = []
+        result: list[Case] = []
         try:
-            found.extend(islice(source, _MOST_CASES))
+            result.extend(islice(source, _MOST_CASES))
         except BaseException:
-            if found:
-                yield found
+            if result:
+                yield result
             raise
-        if not found:
+        if not result:
             return
-        yield found
+        yield result
 
 
 def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Judgement]:
@@ -98,16 +98,16 @@ def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Jud
         judge: judges each, and counts it.
     """
     plans = [plan_of(bench, case) if judge.is_due(case) else None for case in cases]
-    found: dict[int, Judgement] = {}
+    judgements: dict[int, Judgement] = {}
     if sum(plan is not None for plan in plans) >= _LEAST_CASES:
-        _judge_members(bench, cases, plans, found, judge)
+        _judge_members(bench, cases, plans, judgements, judge)
     programs = {
         place: program
         for place, case in enumerate(cases)
         if case.expectation in _HISTORIES and judge.is_due(case) and (program := program_of(bench, case)) is not None
     }
-    _judge_programs(bench, programs, found, judge)
-    return _alone(bench, cases, found, judge)
+    _judge_programs(bench, programs, judgements, judge)
+    return _alone(bench, cases, judgements, judge)
 
 
 def _batches(rooms: Mapping[int, int]) -> Iterator[list[int]]:
@@ -132,26 +132,26 @@ def _judge_members(
     bench: Bench,
     cases: list[Case],
     plans: list[Plan | None],
-    found: dict[int, Judgement],
+    judgements: dict[int, Judgement],
     judge: Judging,
 ) -> None:
     for some in _batches({place: plan.room for place, plan in enumerate(plans) if plan is not None}):
-        _run(bench, cases, plans, some, found, judge)
+        _run(bench, cases, plans, some, judgements, judge)
 
 
-def _alone(bench: Bench, cases: list[Case], found: Mapping[int, Judgement], judge: Judging) -> list[Judgement]:
+def _alone(bench: Bench, cases: list[Case], result: Mapping[int, Judgement], judge: Judging) -> list[Judgement]:
     """Judge those cases alone that are not judged yet; kernels that are only made are made at once before.
 
     A loss that comes at one of those, and not again where it is judged alone, is for the next test to report.
     """
-    places = [place for place, case in enumerate(cases) if place not in found and _is_attempt(bench, case, judge)]
+    places = [place for place, case in enumerate(cases) if place not in result and _is_attempt(bench, case, judge)]
     some = [cases[place].operator for place in places] if len(places) >= _LEAST_CASES else []
     ended = attempt_many(bench, some)
     known = {places[number]: outcome for number, outcome in ended.known.items()}
     judgements = []
     for place, case in enumerate(cases):
-        if place in found:
-            judgements.append(found[place])
+        if place in result:
+            judgements.append(result[place])
             continue
         bench.attempted = (case.operator, known[place]) if place in known else None
         losses = bench.losses
@@ -173,7 +173,7 @@ def _run(
     cases: list[Case],
     plans: list[Plan | None],
     some: list[int],
-    found: dict[int, Judgement],
+    result: dict[int, Judgement],
     judge: Judging,
 ) -> None:
     """Run a batch, and judge its members as far as the process is not lost too often."""
@@ -182,27 +182,31 @@ def _run(
         return
     ended: Iterator[Ran | Doubted] = run(bench, chosen) if bench.lives is None else run_isolated(bench, chosen)
     number = 0
-    for one in ended:
-        judgements = [judge.member(one)] if isinstance(one, Ran) else _doubted(one, judge)
-        found.update(zip(some[number:], judgements, strict=False))
+    for member in ended:
+        judgements = [judge.member(member)] if isinstance(member, Ran) else _doubted(member, judge)
+        result.update(zip(some[number:], judgements, strict=False))
         number += len(judgements)
-        if (isinstance(one, Doubted) or one.lost) and number < len(some) and not judge.is_due(cases[some[number]]):
+        if (
+            (isinstance(member, Doubted) or member.lost)
+            and number < len(some)
+            and not judge.is_due(cases[some[number]])
+        ):
             return
 
 
 def _doubted(doubted: Doubted, judge: Judging) -> list[Judgement]:
     """Judge each case alone; where none shows anything, what the batch showed."""
     judgements = [judge.alone(case) for case in doubted.cases]
-    if (doubted.mishap or doubted.changed) and not any(one.findings for one in judgements):
+    if (doubted.mishap or doubted.changed) and not any(judgement.findings for judgement in judgements):
         judgements[doubted.place] = judge.doubtful(doubted.cases[doubted.place], doubted)
     return judgements
 
 
 def _left(ran: Ran) -> Outcome:
     """What a dispatch that has to be looked at left, or why it did not come back."""
-    came = ran.execution if ran.outcome is None else ran.outcome
-    assert came is not None  # noqa: S101  # one of the two is there
-    return came
+    actual = ran.execution if ran.outcome is None else ran.outcome
+    assert actual is not None  # noqa: S101  # one of the two is there
+    return actual
 
 
 @lru_cache(maxsize=1 << 12)
@@ -239,7 +243,7 @@ def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
 
 
 def _judge_programs(
-    bench: Bench, programs: dict[int, tuple[Program, Judgement]], found: dict[int, Judgement], judge: Judging
+    bench: Bench, programs: dict[int, tuple[Program, Judgement]], result: dict[int, Judgement], judge: Judging
 ) -> None:
     for some in _batches({place: program.room for place, (program, _) in programs.items()}):
         if bench.lives is not None and not judge.is_due(programs[some[0]][0].case):
@@ -251,14 +255,14 @@ def _judge_programs(
         except Unconstrained:
             continue  # whoever judges them alone knows which may be
         number = 0
-        for one in ended:
-            if isinstance(one, Doubted):
-                judgements = _doubted(one, judge)
-            elif one.stopped is None and not one.suspects:
-                judgements = [judge.history(one, programs[some[number]][1])]
+        for item in ended:
+            if isinstance(item, Doubted):
+                judgements = _doubted(item, judge)
+            elif item.stopped is None and not item.suspects:
+                judgements = [judge.history(item, programs[some[number]][1])]
             else:
-                judgements = [judge.alone(one.program.case, partial(_seen, bench, one))]
-            found.update(zip(some[number:], judgements, strict=False))
+                judgements = [judge.alone(item.program.case, partial(_seen, bench, item))]
+            result.update(zip(some[number:], judgements, strict=False))
             number += len(judgements)
         if bench.losses > losses:
             return
@@ -270,13 +274,15 @@ def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:
     Of other kernels than the case's own nothing follows: they may be wrong by themselves.
     """
     case = ended.program.case
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if isinstance(ended.stopped, Mishap) and isinstance(ended.last, Dispatch) and ended.last.judged:
-        found += stopped(bench, replace(ended.last.case, expectation="oracle"), ended.stopped).findings
-    for one in ended.suspects:
-        own = replace(one.case, expectation="oracle")
+        findings += stopped(bench, replace(ended.last.case, expectation="oracle"), ended.stopped).findings
+    for suspect in ended.suspects:
+        own = replace(suspect.case, expectation="oracle")
         again = partial(bench.run, own)
-        found += judge_outcome(bench, own, one.oracle, _left(one), one.expected, again).findings
-    mine = (finding for finding in found if finding.case.operator == case.operator)
-    told = (replace(one, case=case, clause=case.layout_clause or case.clause, suspects=()) for one in mine)
-    return replace(alone, findings=tuple(told)[:1])
+        findings += judge_outcome(bench, own, suspect.oracle, _left(suspect), suspect.expected, again).findings
+    mine = (finding for finding in findings if finding.case.operator == case.operator)
+    report = (
+        replace(candidate, case=case, clause=case.layout_clause or case.clause, suspects=()) for candidate in mine
+    )
+    return replace(alone, findings=tuple(report)[:1])

@@ -25,17 +25,21 @@ def value_clauses_measured(
     Raises:
         UsageError: there is none: all results are exact.
     """
-    found: list[str] = []
+    texts: list[str] = []
     for table in operators:
-        measured = [one for one in signatures(table) if takes(one.data_type) and _measured(one, table, tables)]
-        found += [
+        measured = [
+            signature
+            for signature in signatures(table)
+            if takes(signature.data_type) and _measured(signature, table, tables)
+        ]
+        texts += [
             clause.id
             for clause in table.checked_by("values")
-            if any(is_about(clause, one.data_type, table) for one in measured)
+            if any(is_about(clause, signature.data_type, table) for signature in measured)
         ]
-    if not found:
+    if not texts:
         raise UsageError("all results of the selected operators and types are exact", "select others, such as DIVIDE")
-    return found
+    return texts
 
 
 def _measured(signature: Signature, table: OperatorTable, tables: Tables) -> bool:

@@ -87,20 +87,20 @@ class Measurements:
         """Measure what waits: what one gauge measures at once, as if one dispatch came after the other."""
         due, self._waiting, self._elements = self._waiting, [], 0
         kinds: dict[int, list[_Waiting]] = {}
-        for one in due:
-            kinds.setdefault(id(one.gauge), []).append(one)
+        for record in due:
+            kinds.setdefault(id(record.gauge), []).append(record)
         digitless: dict[int, NDArray[Any]] = {}
         for some in kinds.values():
             gauge, into = some[0].gauge, some[0].into
-            inputs = {name: np.concatenate([one.inputs[name] for one in some]) for name in some[0].inputs}
-            output = np.concatenate([one.output for one in some])
-            ends = np.cumsum([one.output.size for one in some])
+            inputs = {name: np.concatenate([document.inputs[name] for document in some]) for name in some[0].inputs}
+            output = np.concatenate([document.output for document in some])
+            ends = np.cumsum([document.output.size for document in some])
             sizes = gauge.add_together(into, inputs, output, ends)
             if sizes is not None:
                 digitless.update(zip(map(id, some), np.split(sizes, ends[:-1]), strict=True))
-        for one in due:  # in their order: the first of equally large numbers is kept
-            if id(one) in digitless:
-                one.gauge.add_digitless(one.into, digitless[id(one)], one.inputs, one.output)
+        for record in due:  # in their order: the first of equally large numbers is kept
+            if id(record) in digitless:
+                record.gauge.add_digitless(record.into, digitless[id(record)], record.inputs, record.output)
 
     def _gauge(self, operator: OperatorDesc) -> Gauge | None:
         key = operator.kind
@@ -114,7 +114,7 @@ class Measurements:
         """What was measured, by operator and signature."""
         self._measure()
         return tuple(
-            found.record(operator, data_type)
-            for (operator, data_type, _), found in sorted(self._found.items())
-            if found.absolute is not None or any(found.apart.values())
+            measurement.record(operator, data_type)
+            for (operator, data_type, _), measurement in sorted(self._found.items())
+            if measurement.absolute is not None or any(measurement.apart.values())
         )

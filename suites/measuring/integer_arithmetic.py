@@ -50,8 +50,8 @@ def telling_inputs(data_type: DataType) -> Any:
     beside_tie = (1 << 24) + 1 << 32  # and one more breaks the tie, if the lower word is looked at
     places = [0, 1, 2, 3, 5, 7, 25, 50, 75, 100, 1 << 24, 3 << 24, 1 << 53, 3 << 53, beside_tie, most // 2, most // 3]
     positive = [place + step for place in (*places, most // 4 * 3) for step in (0, 1)]
-    found = {*positive, *(-one for one in positive), most - 1, most, least, least + 1, least // 2}
-    return np.array(sorted(one for one in found if least <= one <= most), data_type.numpy)
+    numbers = {*positive, *(-number for number in positive), most - 1, most, least, least + 1, least // 2}
+    return np.array(sorted(number for number in numbers if least <= number <= most), data_type.numpy)
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,11 @@ def _where_it_overflows(store: Callable[[int], int], integers: IntegerRange) -> 
 @lru_cache(maxsize=16)
 def _storings(data_type: DataType) -> Mapping[str, Callable[[int], int]]:
     integers = IntegerRange.of(data_type)
-    found: dict[str, Callable[[int], int]] = {"saturates": integers.saturated, "wraps": integers.wrapped}
+    storings: dict[str, Callable[[int], int]] = {"saturates": integers.saturated, "wraps": integers.wrapped}
     if data_type.itemsize <= DataType.INT16.itemsize:
         for name, wide in _NARROW.items():
-            found[name] = _through(IntegerRange.of(wide), integers)
-    return {name: _where_it_overflows(store, integers) for name, store in found.items()}
+            storings[name] = _through(IntegerRange.of(wide), integers)
+    return {name: _where_it_overflows(store, integers) for name, store in storings.items()}
 
 
 Results = Mapping[tuple[int, ...], tuple[Arithmetic, ...]]
@@ -170,35 +170,35 @@ Results = Mapping[tuple[int, ...], tuple[Arithmetic, ...]]
 @lru_cache(maxsize=256)  # the same inputs are given to every operator with ScaleBias
 def _results(data_type: DataType, scale: float, bias: float, x: tuple[int, ...]) -> Results:
     """The results of every arithmetic, before bounds: those that differ, each with the arithmetics that give it."""
-    places = max(Fraction(one).denominator.bit_length() - 1 for one in (scale, bias))
-    factor, added = (int(Fraction(one) * (1 << places)) for one in (scale, bias))
+    places = max(Fraction(value).denominator.bit_length() - 1 for value in (scale, bias))
+    factor, added = (int(Fraction(value) * (1 << places)) for value in (scale, bias))
     integers = IntegerRange.of(data_type)
-    found: dict[tuple[int, ...], list[Arithmetic]] = {}
+    result: dict[tuple[int, ...], list[Arithmetic]] = {}
 
     def put(results: Iterable[int], arithmetic: Arithmetic) -> None:
-        found.setdefault(tuple(results), []).append(arithmetic)
+        result.setdefault(tuple(results), []).append(arithmetic)
 
     for how, real in REALS.items():
-        reals = [real(one, factor, added) for one in x]
+        reals = [real(number, factor, added) for number in x]
         for rounding, rounded in ROUNDINGS.items():
-            wholes = [rounded(one, places) for one in reals]
+            wholes = [rounded(item, places) for item in reals]
             fit = integers.lowest <= min(wholes) and max(wholes) <= integers.highest
             for storing, store in _storings(data_type).items():
                 put(wholes if fit else map(store, wholes), Arithmetic(how, rounding, storing))
-    products = [one * factor for one in x]
+    products = [number * factor for number in x]
     for rounding, rounded in ROUNDINGS.items():
         more = rounded(added, places)
         for storing, store in _storings(data_type).items():
             if storing not in _NARROW:
-                steps = [store(store(rounded(one, places)) + more) for one in products]
+                steps = [store(store(rounded(product, places)) + more) for product in products]
                 put(steps, Arithmetic(STEPWISE, rounding, storing))
-    return {results: tuple(arithmetics) for results, arithmetics in found.items()}
+    return {results: tuple(arithmetics) for results, arithmetics in result.items()}
 
 
 def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:
     """Every arithmetic that gives what was observed."""
     for results, arithmetics in _results(data_type, seen.scale, seen.bias, seen.x).items():
-        if all(min(max(one, seen.low), seen.high) == y for one, y in zip(results, seen.y, strict=True)):
+        if all(min(max(result, seen.low), seen.high) == y for result, y in zip(results, seen.y, strict=True)):
             yield from arithmetics
 
 
@@ -206,15 +206,18 @@ def _told(arithmetics: set[Arithmetic], data_type: DataType) -> str:
     """The plainest of the arithmetics that explain what was observed."""
     if not arithmetics:
         return "in several ways"
-    hows = {one.how for one in arithmetics}
+    hows = {arithmetic.how for arithmetic in arithmetics}
     how = next((name for name in ("exact", STEPWISE) if name in hows), "")
     if not how:
         pairs = [name for name in ("in FLOAT64", "in FLOAT32") if {f"{name}, separate", f"{name}, fused"} <= hows]
         how = pairs[0] if pairs else next(name for name in REALS if name in hows)
-    kept = [one for one in arithmetics if one.how.startswith(how)]
+    kept = [arithmetic for arithmetic in arithmetics if arithmetic.how.startswith(how)]
     stored = [name for name in _storings(data_type) if how != STEPWISE or name not in _NARROW]
     parts = [how]
-    for choices, names in ((list(ROUNDINGS), {one.rounding for one in kept}), (stored, {one.storing for one in kept})):
+    for choices, names in (
+        (list(ROUNDINGS), {arithmetic.rounding for arithmetic in kept}),
+        (stored, {arithmetic.storing for arithmetic in kept}),
+    ):
         if names != set(choices):  # otherwise it made no difference
             parts.append(next(name for name in choices if name in names))
     return ", ".join(parts)
@@ -227,12 +230,12 @@ def named(data_type: DataType, observations: Iterable[Observation]) -> str:
     left out. "in several ways" where no single arithmetic explains a group.
     """
     seen = list(observations)
-    told: dict[str, str] = {}
+    record: dict[str, str] = {}
     for group, pairs in GROUPS.items():
-        mine = [one for one in seen if (one.scale, one.bias) in pairs]
+        mine = [observation for observation in seen if (observation.scale, observation.bias) in pairs]
         if mine:
-            sets = [set(_agreeing(data_type, one)) for one in mine]
-            told[group] = _told(set.intersection(*sets), data_type)
-    if len(set(told.values())) == 1:
-        return next(iter(told.values()))
-    return "; ".join(f"{group}: {arithmetic}" for group, arithmetic in told.items())
+            sets = [set(_agreeing(data_type, observation)) for observation in mine]
+            record[group] = _told(set.intersection(*sets), data_type)
+    if len(set(record.values())) == 1:
+        return next(iter(record.values()))
+    return "; ".join(f"{group}: {arithmetic}" for group, arithmetic in record.items())

@@ -82,7 +82,11 @@ class Measurement:
         """What :meth:`record` told."""
         bins = np.zeros(_BINS, np.int64)
         bins[: len(seen.bins)] = seen.bins[:_BINS]
-        buckets = {one["bucket"]: (one["count"], worst) for one in seen.buckets if (worst := _read(one)) is not None}
+        buckets = {
+            bucket["bucket"]: (bucket["count"], worst)
+            for bucket in seen.buckets
+            if (worst := _read(bucket)) is not None
+        }
         return cls(
             dict(seen.tensors),
             seen.types,
@@ -127,15 +131,15 @@ class Measurement:
         )
 
 
-def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
-    return other if one is None else one if other is None else min(one, other)
+def _worse(worst: Worst | None, other: Worst | None) -> Worst | None:
+    return other if worst is None else worst if other is None else min(worst, other)
 
 
-def _read(told: Mapping[str, Any]) -> Worst | None:
-    if not told:
+def _read(record: Mapping[str, Any]) -> Worst | None:
+    if not record:
         return None
-    attributes = json.dumps(told.get("attributes", {}), sort_keys=True)
-    return Worst(-told["error"], tuple(told["inputs"]), told["got"], attributes)
+    attributes = json.dumps(record.get("attributes", {}), sort_keys=True)
+    return Worst(-record["error"], tuple(record["inputs"]), record["got"], attributes)
 
 
 def _told(worst: Worst | None) -> dict[str, Any]:
@@ -169,8 +173,8 @@ class Gauge:
         self.flushes = any(
             kind.is_floating and Rounding(kind, permitted).flushes for kind in (*self.kinds, self.output)
         )
-        given = {name: value for name, value in write_attributes(operator).items() if value is not None}
-        self.attributes = json.dumps(given, sort_keys=True)
+        mapping = {name: value for name, value in write_attributes(operator).items() if value is not None}
+        self.attributes = json.dumps(mapping, sort_keys=True)
         if self.output.is_floating:
             information = np.finfo(self.output.numpy)
             self.smallest = float(information.smallest_normal)
@@ -273,8 +277,8 @@ class Gauge:
             return
         if ends.size > 1:
             index = self._least(np.flatnonzero(ranked == ranked[index]), inputs, output, ends)
-        found = self._element(ranked, index, inputs, output)
-        setattr(into, name, found if known is None else min(known, found))
+        worst = self._element(ranked, index, inputs, output)
+        setattr(into, name, worst if known is None else min(known, worst))
 
     def _least(
         self, places: NDArray[np.intp], inputs: Mapping[str, Array], output: Array, ends: NDArray[np.intp]
@@ -309,17 +313,17 @@ class Gauge:
         places = places[np.argsort(-sizes[places], kind="stable")]
         for start in range(0, min(places.size, _MOST_TRIED), _TRIED):
             some = places[start : start + _TRIED]
-            given = {
+            values = {
                 name: np.ascontiguousarray(array[some if array.size > 1 else np.zeros_like(some)])
                 for name, array in inputs.items()
             }
-            acceptance = accepted(self.law, self.operator, given, strict=False)
+            acceptance = accepted(self.law, self.operator, values, strict=False)
             right = acceptance.admits(np.ascontiguousarray(output[some]))
             if acceptance.any_value is not None:
                 right = right & ~acceptance.any_value
             if right.any():
-                found = self._element(sizes, int(some[np.argmax(right)]), inputs, output)
-                into.digitless = _worse(into.digitless, found)
+                worst = self._element(sizes, int(some[np.argmax(right)]), inputs, output)
+                into.digitless = _worse(into.digitless, worst)
                 return
 
     def _spread(
@@ -344,8 +348,8 @@ class Gauge:
             if known is None or ranked[worst] >= -known.rank:
                 if ends.size > 1:
                     worst = self._least(members[ranked[members] == ranked[worst]], inputs, output, ends)
-                found = self._element(ranked, worst, inputs, output)
-                known = found if known is None else min(known, found)
+                element = self._element(ranked, worst, inputs, output)
+                known = element if known is None else min(known, element)
             into.buckets[place] = (count + int(counts[place]), known)
 
     def _element(self, ranked: Array, index: int, inputs: Mapping[str, Array], output: Array) -> Worst:

@@ -97,7 +97,7 @@ def conversation(case: Case, arena: Arena) -> bytes:
     known = definition()
     members = known.operators[case.operator.name]
     dispatch = encode_dispatch(KERNEL, members, arena.bindings, arena.memory.size, 0) + arena.memory.tobytes()
-    said = (
+    text = (
         ("hello", encode_hello({}, shared_memory=False)),
         ("create", encode_create(KERNEL, case.operator)),
         ("dispatch", dispatch),
@@ -107,7 +107,7 @@ def conversation(case: Case, arena: Arena) -> bytes:
     header = known.layouts["header"]
     return b"".join(
         header.pack(mark=known.mark, kind=known.kinds[kind], number=number, length=len(payload)) + payload
-        for number, (kind, payload) in enumerate(said, 1)
+        for number, (kind, payload) in enumerate(text, 1)
     )
 
 
@@ -193,14 +193,14 @@ def read_export(folder: str, extra_tables: tuple[str, ...] = (), results: str = 
 
 
 def _texts(read: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    found = read.get(key)
-    if not isinstance(found, list) or len(found) > 1000 or not all(isinstance(one, str) for one in found):
+    result = read.get(key)
+    if not isinstance(result, list) or len(result) > 1000 or not all(isinstance(item, str) for item in result):
         raise UsageError(f"the manifest's {key} are no list of names", _MEND)
-    return tuple(one[:80] for one in found)
+    return tuple(item[:80] for item in result)
 
 
 def _number(read: Mapping[str, Any], key: str) -> int:
-    found = read.get(key)
-    if isinstance(found, bool) or not isinstance(found, int):
+    result = read.get(key)
+    if isinstance(result, bool) or not isinstance(result, int):
         raise UsageError(f"the manifest's {key} is no number", _MEND)
-    return found
+    return result

@@ -79,11 +79,11 @@ def judge(cases: str, outputs: str, results: str) -> None:
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.offline.judging import judge_folder
 
-    found = judge_folder(cases, outputs, results)
-    summary(found.results, load_tables(), PlainConsole(file=sys.stdout), folder=results, written=found.written)
-    without = f", {found.missing:,} without outputs" if found.missing else ""
-    say(f"offline: {many(found.cases, 'case')} judged{without}")
-    if found.unreached:
-        rows = many(found.unreached, "clause row")
+    judged = judge_folder(cases, outputs, results)
+    summary(judged.results, load_tables(), PlainConsole(file=sys.stdout), folder=results, written=judged.written)
+    without = f", {judged.missing:,} without outputs" if judged.missing else ""
+    say(f"offline: {many(judged.cases, 'case')} judged{without}")
+    if judged.unreached:
+        rows = many(judged.unreached, "clause row")
         say(f"offline: {rows} need a device that answers, and did not run")
-    sys.exit(exit_code(Verdict(found.results["verdict"])))
+    sys.exit(exit_code(Verdict(judged.results["verdict"])))

@@ -92,10 +92,10 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
 
 def _groups(files: list[tuple[str, Planned]]) -> list[list[tuple[str, Planned]]]:
     """The cases of each operator and type, in their order."""
-    found: dict[tuple[str, str], list[tuple[str, Planned]]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, Planned]]] = {}
     for name, item in files:
-        found.setdefault((item.case.operator.name, item.case.data_type.name), []).append((name, item))
-    return list(found.values())
+        groups.setdefault((item.case.operator.name, item.case.data_type.name), []).append((name, item))
+    return list(groups.values())
 
 
 def _record(bench: Bench, device: RecordedDevice, group: list[tuple[str, Planned]], exported: Exported) -> ItemRecord:
@@ -147,11 +147,13 @@ def _published(
         begun,
         datetime.now(UTC),
     )
-    told = told_once(records)
-    owed = list(settings.obliged(exported.level))
-    document = build_results(told, owed, info, settings.tables, unsupported=settings.unsupported(device.info))
+    item_records = told_once(records)
+    obliged = list(settings.obliged(exported.level))
+    document = build_results(
+        item_records, obliged, info, settings.tables, unsupported=settings.unsupported(device.info)
+    )
     document = explained(document, settings.tables)
     reached = {(tally.clause, tally.operator, tally.data_type) for record in records for tally in record.tallies}
-    unreached = sum(row[:3] not in reached for row in owed)
-    written = write_run(settings.results, document, told, page(document, settings.tables))
+    unreached = sum(row[:3] not in reached for row in obliged)
+    written = write_run(settings.results, document, item_records, page(document, settings.tables))
     return Judged(document, judged, missing, unreached, written)

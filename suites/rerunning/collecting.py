@@ -167,22 +167,22 @@ class Collector:
             return None
         folder = self.run.settings.results
         mend = f"continue with `dmlcts run --resume {folder}`" if self.run.records else "run it again"
-        said = "the process" if len(codes) == 1 else f"all {len(codes)} processes"
-        return NoVerdict(f"{said} of this run ended by SIGTERM, before all tests had run: no verdict", mend)
+        text = "the process" if len(codes) == 1 else f"all {len(codes)} processes"
+        return NoVerdict(f"{text} of this run ended by SIGTERM, before all tests had run: no verdict", mend)
 
     def _again(self) -> None:
         """Run what was lost again; what does not run then either keeps the run from its end."""
         lost = self._lost
         if self._fallen and not self._tests:
-            said = "all processes of this run died before they had collected the tests: no verdict"
-            raise NoVerdict(said, "run it again")
+            text = "all processes of this run died before they had collected the tests: no verdict"
+            raise NoVerdict(text, "run it again")
         if not lost:
             return
         whose = "its process" if len(lost) == 1 else "their processes"
         self._say(f"\ndmlcts: {many(len(lost), 'test')} lost with {whose}: running again in a fresh one")
-        found = rerun(self.run, lost, self._begun)
-        self._last += found.told
-        self.run.interrupted |= found.interrupted or bool(self._lost)
+        result = rerun(self.run, lost, self._begun)
+        self._last += result.told
+        self.run.interrupted |= result.interrupted or bool(self._lost)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

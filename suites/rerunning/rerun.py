@@ -82,37 +82,37 @@ def rerun(run: Run, lost: Mapping[str, str], begun: Members[str]) -> Rerun:
     gone: list[str] = []
     deaths = 0
     while left and deaths < MOST_DEATHS:
-        found = _sitting(run, left, isolation)
-        if found.collection is not None and run.collection is None:
-            run.collected(found.collection)
-        for record in found.records:
+        sitting = _sitting(run, left, isolation)
+        if sitting.collection is not None and run.collection is None:
+            run.collected(sitting.collection)
+        for record in sitting.records:
             key = key_of(record.test)
             if key in left:
                 run.add(_named(record, lost[key]))
                 left.remove(key)
-        if found.ended or found.at not in left:  # it stopped by itself, or never began
+        if sitting.ended or sitting.at not in left:  # it stopped by itself, or never began
             break
         deaths += 1
-        left.remove(found.at)
-        losses[found.at] += 1
-        if losses[found.at] < _LOSSES:
-            left.append(found.at)
+        left.remove(sitting.at)
+        losses[sitting.at] += 1
+        if losses[sitting.at] < _LOSSES:
+            left.append(sitting.at)
         elif isolation == "none":
             isolation = "process"
-            left.append(found.at)
+            left.append(sitting.at)
         else:
-            gone.append(lost[found.at])
-            run.add(_loss(run, lost[found.at], found.how))
-    told = []
+            gone.append(lost[sitting.at])
+            run.add(_loss(run, lost[sitting.at], sitting.how))
+    report = []
     if gone:
         whose, verb = ("its process", "is") if len(gone) == 1 else ("their processes", "are")
-        told.append(f"{many(len(gone), 'test')} ended {whose} twice and {verb} not judged: {_few(gone)}")
+        report.append(f"{many(len(gone), 'test')} ended {whose} twice and {verb} not judged: {_few(gone)}")
     if left:
-        told.append(
+        report.append(
             f"{many(len(left), 'test')} did not run, for {many(deaths, 'process', 'processes')} died: "
             f"{_few([lost[key] for key in left])}; continue with `dmlcts run --resume {run.settings.results}`"
         )
-    return Rerun(bool(left), tuple(told))
+    return Rerun(bool(left), tuple(report))
 
 
 def _few(names: Sequence[str]) -> str:
@@ -196,5 +196,5 @@ def _loss(run: Run, test: str, how: str) -> ItemRecord:
 def _subject(run: Run, test: str) -> tuple[str, str]:
     """The operator in an item's name, and the data type where the run judges one alone."""
     name, types = test.partition("[")[2].rstrip("]"), run.settings.data_types
-    operator = next((one.operator for one in run.settings.tables.operators.values() if one.short_name == name), "")
+    operator = next((item.operator for item in run.settings.tables.operators.values() if item.short_name == name), "")
     return operator, types[0] if operator and len(types) == 1 else ""

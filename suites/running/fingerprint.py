@@ -64,10 +64,10 @@ def fingerprint(settings: Settings) -> Fingerprint:
         )
         device = describe_device(run.info)
     seen = {
-        (one.clause, one.operator, one.data_type): one
+        (behaviour.clause, behaviour.operator, behaviour.data_type): behaviour
         for item in run.records
-        for one in item.behaviours
-        if _claims(run.info, one)
+        for behaviour in item.behaviours
+        if _claims(run.info, behaviour)
     }
     unsafe = [failure.title for item in run.records for failure in item.failures]
     return Fingerprint(settings.backend, device, tuple(seen[key] for key in sorted(seen)), tuple(sorted(set(unsafe))))
@@ -83,29 +83,29 @@ def _claims(info: DeviceInfo | None, seen: Behaviour) -> bool:
     return claimed is None or seen.data_type in {data_type.name for data_type in claimed}
 
 
-def print_fingerprint(found: Fingerprint, tables: Tables, console: Console) -> None:
+def print_fingerprint(result: Fingerprint, tables: Tables, console: Console) -> None:
     """Print the behaviours, each after the point that it is about; those that several types share on one line."""
     shared: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for one in found.behaviours:
-        told = behaviour_text(one.clause, one.behaviour, tables)
-        shared[one.clause, one.operator.removeprefix("ELEMENT_WISE_"), told].append(one.data_type)
-    table = Table(title=f"{found.backend}: what it does where the pages are silent", title_justify="left")
+    for item in result.behaviours:
+        text = behaviour_text(item.clause, item.behaviour, tables)
+        shared[item.clause, item.operator.removeprefix("ELEMENT_WISE_"), text].append(item.data_type)
+    table = Table(title=f"{result.backend}: what it does where the pages are silent", title_justify="left")
     for heading in ("clause", "operator", "types", "behaviour"):
         table.add_column(heading, overflow="fold")
     for (clause, operator, behaviour), types in shared.items():
         table.add_row(clause, operator, ", ".join(types), behaviour)
     console.print(table)
-    for title in found.unsafe:
+    for title in result.unsafe:
         console.print(f"unsafe or outside every permitted outcome: {title}", style="bold red", markup=False)
 
 
-def write_fingerprint(found: Fingerprint, path: Path) -> None:
+def write_fingerprint(result: Fingerprint, path: Path) -> None:
     """Write the fingerprint as JSON (``dmlcts-fingerprint/1``)."""
     document = {
         "schema": "dmlcts-fingerprint/1",
-        "backend": found.backend,
-        "device": found.device,
-        "behaviours": [one.to_json() for one in found.behaviours],
-        "unsafe": list(found.unsafe),
+        "backend": result.backend,
+        "device": result.device,
+        "behaviours": [behaviour.to_json() for behaviour in result.behaviours],
+        "unsafe": list(result.unsafe),
     }
     write_json(path, document)

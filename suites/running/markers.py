@@ -83,17 +83,17 @@ class Checked:
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
-        given = marker.kwargs
+        kwargs = marker.kwargs
         return cls(
             tuple(marker.args),
-            tuple(given.get("data_types", ())),
-            given.get("level"),
-            tuple(given.get("bounds", ())),
-            bool(given.get("remaining")),
-            given.get("on"),
-            given.get("having"),
-            bool(given.get("programs")),
-            bool(given.get("characterises")),
+            tuple(kwargs.get("data_types", ())),
+            kwargs.get("level"),
+            tuple(kwargs.get("bounds", ())),
+            bool(kwargs.get("remaining")),
+            kwargs.get("on"),
+            kwargs.get("having"),
+            bool(kwargs.get("programs")),
+            bool(kwargs.get("characterises")),
         )
 
     @property
@@ -113,8 +113,8 @@ class Checked:
 
     def clauses(self, table: OperatorTable, tables: Tables) -> tuple[str, ...]:
         """The ids of the clauses that the test checks for this operator."""
-        found = self._clauses(table, tables)
-        return tuple(clause.id for name in self.names for clause in found[name])
+        result = self._clauses(table, tables)
+        return tuple(clause.id for name in self.names for clause in result[name])
 
     def subjects(
         self,
@@ -131,10 +131,12 @@ class Checked:
         """
         places = chosen is not None and is_shared_out(self.deciding)
         for table in tables.operators.values() if operators is None else operators:
-            found = self._clauses(table, tables)
-            if not all(found.values()) or (self.bounds and not self._has_bounds(table)):
+            clauses = self._clauses(table, tables)
+            if not all(clauses.values()) or (self.bounds and not self._has_bounds(table)):
                 continue
-            types = dict.fromkeys(one for clause in found[self.deciding] for one in tables.data_types(clause, table))
+            types = dict.fromkeys(
+                item for clause in clauses[self.deciding] for item in tables.data_types(clause, table)
+            )
             for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):

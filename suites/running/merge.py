@@ -30,12 +30,12 @@ _MEND = "merge the folders of all shards of one run, each once"
 
 
 def _part(content: JournalContent) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", str(content.header.get("shard")))
-    if found is None:
+    result = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", str(content.header.get("shard")))
+    if result is None:
         raise UsageError(f"{content.path} is no shard's", "run the parts with --shard I/N")
     if not content.ended or content.collection is None:
         raise UsageError(f"{content.path} is of a run that did not end", "continue it with `dmlcts run --resume`")
-    return int(found[1]), int(found[2])
+    return int(result[1]), int(result[2])
 
 
 def _checked(contents: Sequence[JournalContent]) -> None:
@@ -92,7 +92,7 @@ def _moved(record: ItemRecord, folder: Path) -> ItemRecord:
     def told(text: str, name: str) -> str:
         place = (folder / "failures" / name).as_posix()
         file = re.escape(name)
-        return re.sub(rf"(dmlcts replay )(?:'[^']*{file}'|\S*{file})", lambda found: found[1] + place, text)
+        return re.sub(rf"(dmlcts replay )(?:'[^']*{file}'|\S*{file})", lambda result: result[1] + place, text)
 
     failures = tuple(
         replace(failure, text=told(failure.text, failure.file)) if failure.file else failure
@@ -112,14 +112,14 @@ def _unsupported(device: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 def merge(
-    parts: Sequence[str], results: str, told: Callable[[str], None], waivers: Waivers | None = None
+    parts: Sequence[str], results: str, report: Callable[[str], None], waivers: Waivers | None = None
 ) -> dict[str, Any]:
     """Join the shards whose results folders are given.
 
     Args:
         parts: the folders, in any order.
         results: the folder that is written.
-        told: is given the lines that a user reads.
+        report: is given the lines that a user reads.
         waivers: which failures somebody answers for; those of the shards are not taken over.
 
     Returns:
@@ -158,16 +158,16 @@ def merge(
     )
     records = sorted((record for content in contents for record in content.records), key=lambda record: record.test)
     records = [_moved(record, folder) for record in records]
-    given = waivers or Waivers()
-    given.check_device(header["device"])
-    applied = told_once(given.apply(records))
+    value = waivers or Waivers()
+    value.check_device(header["device"])
+    applied = told_once(value.apply(records))
     document = build_results(
         applied, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
     )
     document |= combinations_told(records, settings, level)
-    document |= given.told(document)
+    document |= value.told(document)
     document = explained(document, settings.tables)
-    given.check_matched(document)
+    value.check_matched(document)
     with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(folder) if folder.is_dir() else None
@@ -175,15 +175,15 @@ def merge(
         prepare_folder(folder)
         replaced = earlier_run(folder)
         if replaced.words:
-            told(f"replaces {replaced.words} in {folder}")
+            report(f"replaces {replaced.words} in {folder}")
         _write_journal(folder, header | {"shard": None}, records, replaced)
         written = write_run(folder, document, applied, page(document, settings.tables))
     finally:
         if lock is not None:
             lock.release()
-    told(f"{many(len(parts), 'shard')}, {many(len(records), 'test')}")
+    report(f"{many(len(parts), 'shard')}, {many(len(records), 'test')}")
     for path in written:
-        told(f"  {path}")
+        report(f"  {path}")
     return document
 
 

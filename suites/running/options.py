@@ -55,7 +55,11 @@ def owed_rows(
             if clause.obligation == "unspecified":
                 continue
             shared = covering is not None and is_shared_out(clause.check)
-            taken = {one.data_type for one in covering[table.operator]} if covering is not None and shared else None
+            taken = (
+                {signature.data_type for signature in covering[table.operator]}
+                if covering is not None and shared
+                else None
+            )
             for data_type in tables.obliged(clause, table, level):
                 if taken is None or data_type in taken:
                     yield clause.id, table.operator, data_type.name, clause.obligation
@@ -73,10 +77,10 @@ def valid_waivers(path: str | None, tables: Tables | None = None) -> waiving.Wai
         DocumentError: the file is broken.
         WaiverError: a waiver has expired, is for another version of the suite, or is about nothing.
     """
-    found = waiving.Waivers() if path is None else waiving.load(path)
-    if found.entries:
-        found.check_run(tables or load_tables(), suite_version(), datetime.now(UTC).date())
-    return found
+    waivers = waiving.Waivers() if path is None else waiving.load(path)
+    if waivers.entries:
+        waivers.check_run(tables or load_tables(), suite_version(), datetime.now(UTC).date())
+    return waivers
 
 
 def split(values: Iterable[str]) -> tuple[str, ...]:
@@ -84,31 +88,31 @@ def split(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def _isolation(given: str | None, backend: str) -> str:
+def _isolation(text: str | None, backend: str) -> str:
     """How the backend is run: in a process of its own, unless it is the suite's own cpu backend or someone says so."""
-    if given is None:
+    if text is None:
         return "none" if backend == DEFAULT_BACKEND else "process"
-    if given not in ISOLATIONS:
-        raise UsageError(f"no isolation {given!r}", f"choose one of {', '.join(ISOLATIONS)}")
-    return given
+    if text not in ISOLATIONS:
+        raise UsageError(f"no isolation {text!r}", f"choose one of {', '.join(ISOLATIONS)}")
+    return text
 
 
-def _shard(given: str) -> tuple[int, int]:
+def _shard(text: str) -> tuple[int, int]:
     """The part and the number of parts that "1/4" names."""
-    found = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", given)
-    if found is None or int(found[1]) > int(found[2]):
-        raise UsageError(f"the shard {given!r} is not one of so many", "write for example --shard 1/4")
-    return int(found[1]), int(found[2])
+    result = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
+    if result is None or int(result[1]) > int(result[2]):
+        raise UsageError(f"the shard {text!r} is not one of so many", "write for example --shard 1/4")
+    return int(result[1]), int(result[2])
 
 
-def _seconds(given: str | float) -> float:
+def _seconds(value: str | float) -> float:
     try:
-        seconds = float(given)
+        seconds = float(value)
     except ValueError:
         seconds = math.nan
     if not _LEAST_TIMEOUT <= seconds <= _MOST_TIMEOUT:
         raise UsageError(
-            f"the timeout {given!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
+            f"the timeout {value!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
             "give for example --timeout 30",
         )
     return seconds
@@ -273,11 +277,11 @@ class Settings:
         if (
             not isinstance(options, Mapping)
             or any(name not in described or not isinstance(described[name], kind) for name, kind in kinds.items())
-            or not all(isinstance(item, str) for one in lists if one for item in one)
+            or not all(isinstance(item, str) for entry in lists if entry for item in entry)
         ):
             raise UsageError(f"{where} does not say what the run was", "give the folder of a run that dmlcts wrote")
-        given = {name: described[name] for name in kinds}
-        return cls.read(**given, options=[f"{key}={value}" for key, value in options.items()], results=results)
+        mapping = {name: described[name] for name in kinds}
+        return cls.read(**mapping, options=[f"{key}={value}" for key, value in options.items()], results=results)
 
     @property
     def shard_text(self) -> str | None:
@@ -339,8 +343,8 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        owed = owed_rows(self.tables, level, self.operators or None, self.covering)
-        for clause, operator, data_type, obligation in owed:
+        required = owed_rows(self.tables, level, self.operators or None, self.covering)
+        for clause, operator, data_type, obligation in required:
             if self.selects_clause(clause) and self.selects_data_type(DataType[data_type]):
                 yield clause, operator, data_type, obligation
 
@@ -356,26 +360,26 @@ class Settings:
 
     def arguments(self) -> list[str]:
         """The same options as pytest's arguments; `=` keeps it from taking a value for a path to collect."""
-        found = [f"--backend={self.backend}", f"--results={self.results}"]
-        found += [f"--option={key}={value}" for key, value in self.options]
-        found += self.shared_arguments()
-        found += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
+        texts = [f"--backend={self.backend}", f"--results={self.results}"]
+        texts += [f"--option={key}={value}" for key, value in self.options]
+        texts += self.shared_arguments()
+        texts += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
         if self.shard is not None:
-            found.append(f"--shard={self.shard_text}")
+            texts.append(f"--shard={self.shard_text}")
         if self.waivers.source:
-            found.append(f"--waivers={self.waivers.source}")
-        return found
+            texts.append(f"--waivers={self.waivers.source}")
+        return texts
 
     def shared_arguments(self) -> list[str]:
         """What is judged and by what measure, as arguments that pytest and `dmlcts run` take alike."""
-        found = [f"--profile={self.profile}", f"--seed={self.seed}"]
+        texts = [f"--profile={self.profile}", f"--seed={self.seed}"]
         for option, values in (
             ("--operator", self.operators),
             ("--data-type", self.data_types),
             ("--clause", self.clauses),
             ("--tables", self.extra_tables),
         ):
-            found += [f"{option}={value}" for value in values]
+            texts += [f"{option}={value}" for value in values]
         if self.level is not None:
-            found.append(f"--feature-level={self.level}")
-        return [*found, "--strict-ieee"] if self.strict else found
+            texts.append(f"--feature-level={self.level}")
+        return [*texts, "--strict-ieee"] if self.strict else texts

@@ -48,17 +48,17 @@ def failure_files(paths: Sequence[str]) -> list[str]:
     Raises:
         UsageError: a folder holds none.
     """
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for path in paths:
         folder = Path(path)
         if not folder.is_dir():
-            found[path] = None
+            result[path] = None
             continue
         inside = sorted((folder / "failures").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
         if not inside:
             raise UsageError(f"{path} holds no failure files", "give files under failures/, or a results folder")
-        found |= dict.fromkeys(map(str, inside))
-    return list(found)
+        result |= dict.fromkeys(map(str, inside))
+    return list(result)
 
 
 def load_case(path: str | Path, tables: Tables) -> Case:
@@ -69,11 +69,11 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         UsageError: it holds what no run would have written.
     """
     case = Case.from_json(load_failure(path)["case"])
-    for one in (*case.earlier, case):
-        _check(path, one, tables)
-        for other in one.beside:
-            _check(path, replace(one, operator=other, beside=()), tables)
-        for step in steps_alone(one):
+    for example in (*case.earlier, case):
+        _check(path, example, tables)
+        for other in example.beside:
+            _check(path, replace(example, operator=other, beside=()), tables)
+        for step in steps_alone(example):
             _check(path, step, tables)
     return case
 
@@ -136,12 +136,12 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1, *, needs: bo
         needs: also find what it needs here to go wrong, by judging it without each of its conditions.
     """
     judgements = [judge_surviving(bench, case) for _ in range(repeat)]
-    wrong = sum(bool(one.findings) for one in judgements)
-    judgement = next((one for one in judgements if one.findings), judgements[0])
+    wrong = sum(bool(item.findings) for item in judgements)
+    judgement = next((item for item in judgements if item.findings), judgements[0])
     seen = tuple(dispatches(bench, case, judgement.executions))
     if judgement.findings:
-        told = [_with_needs(bench, finding) if needs else finding for finding in judgement.findings]
-        parts = [account(bench.tables, finding, command) for finding in told]
+        findings = [_with_needs(bench, finding) if needs else finding for finding in judgement.findings]
+        parts = [account(bench.tables, finding, command) for finding in findings]
         parts += ["\n".join(lines) for lines in (table(case, dispatch) for dispatch in seen) if len(lines) > 2]
         parts += [_times(wrong, repeat)] if repeat > 1 else []
         return Replay(True, "\n\n".join(parts), dispatches=seen)
@@ -151,8 +151,8 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1, *, needs: bo
         return Replay(False, f"{subject}: not supported by the backend: {because}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
-    said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
-    return Replay(False, f"{said}\n{_times(0, repeat)}" if repeat > 1 else said, dispatches=seen)
+    text = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
+    return Replay(False, f"{text}\n{_times(0, repeat)}" if repeat > 1 else text, dispatches=seen)
 
 
 def _with_needs(bench: Bench, finding: Finding) -> Finding:
@@ -185,29 +185,29 @@ def replay_all(
         BackendUnavailable: the backend cannot run here.
     """
     cases = [load_case(path, settings.tables) for path in paths]
-    found = []
+    result = []
     for path, case in zip(paths, cases, strict=True):
         bench = settings.open()
         try:
             command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
-            said = replay(bench, case, command, repeat, needs=tells_needs(path))
+            text = replay(bench, case, command, repeat, needs=tells_needs(path))
         finally:
             bench.close()
         if len(paths) > 1:
             say(f"== {path}")
-        say(said.text)
-        if not said.failed and repeat == 1 and was_unsteady(path):
+        say(text.text)
+        if not text.failed and repeat == 1 and was_unsteady(path):
             say("it did not go wrong every time when it was found: try --repeat 100")
         if folder is not None:
             place = folder / Path(path).stem if len(paths) > 1 else folder
-            written = dump(place, case, said.dispatches)
+            written = dump(place, case, text.dispatches)
             say(f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge")
         if len(paths) > 1:
             say("")
-        found.append(said)
+        result.append(text)
     if len(paths) > 1:
-        failing = sum(one.failed for one in found)
-        unable = sum(not one.supported for one in found)
+        failing = sum(item.failed for item in result)
+        unable = sum(not item.supported for item in result)
         said_unable = f", {unable} not supported" if unable else ""
-        say(f"{len(found)} cases: {failing} fail, {len(found) - failing - unable} pass{said_unable}")
-    return found
+        say(f"{len(result)} cases: {failing} fail, {len(result) - failing - unable} pass{said_unable}")
+    return result

@@ -19,12 +19,12 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import difference
 
 
-def resumed_settings(folder: str, given: Mapping[str, Any], named: set[str]) -> Settings:
+def resumed_settings(folder: str, mapping: Mapping[str, Any], named: set[str]) -> Settings:
     """The settings of the run that stopped in ``folder``.
 
     Args:
         folder: its results folder.
-        given: what the command line says, as arguments of :meth:`Settings.read`.
+        mapping: what the command line says, as arguments of :meth:`Settings.read`.
         named: the options that were written on the command line; the others are defaults.
 
     Raises:
@@ -36,11 +36,13 @@ def resumed_settings(folder: str, given: Mapping[str, Any], named: set[str]) -> 
     wanted = named
     _check_trust(folder, content.path, content.header, wanted)
     known = Settings.of(content.header, folder, str(content.path))
-    if "results" in wanted and given["results"] != folder:
-        raise UsageError(f"--results {given['results']} and --resume {folder} name two folders", "give --resume alone")
-    arguments = {name: value for name, value in content.header.items() if name in given and name not in wanted}
+    if "results" in wanted and mapping["results"] != folder:
+        raise UsageError(
+            f"--results {mapping['results']} and --resume {folder} name two folders", "give --resume alone"
+        )
+    arguments = {name: value for name, value in content.header.items() if name in mapping and name not in wanted}
     arguments["options"] = [f"{key}={value}" for key, value in content.header["options"].items()]
-    arguments |= {name: given[name] for name in wanted if name in given}
+    arguments |= {name: mapping[name] for name in wanted if name in mapping}
     asked = Settings.read(**(arguments | {"results": folder}))
     differs = difference(known.described(), asked.described())
     if differs:
@@ -59,11 +61,11 @@ def _check_trust(folder: str, journal: Path, header: Mapping[str, Any], wanted: 
     missing = [name for name in asked if name not in wanted]
     if not missing:
         return
-    said = _others(Path(folder)) or _others(journal)
-    if said:
-        given = " ".join([f"--backend {backend!a}", *(f"-o {word!a}" for word in _words(options))])
+    text = _others(Path(folder)) or _others(journal)
+    if text:
+        value = " ".join([f"--backend {backend!a}", *(f"-o {word!a}" for word in _words(options))])
         raise UsageError(
-            f"{said}, and its journal names the code to run: {given}",
+            f"{text}, and its journal names the code to run: {value}",
             "if that is what shall run, write it yourself, beside --resume",
         )
 
@@ -76,12 +78,12 @@ def _others(place: Path) -> str:
     """Who else may have written a file or folder, in words; "" for nobody but this user."""
     if sys.platform == "win32":
         return f"who wrote {place} cannot be told here"
-    found = place.stat()
-    if found.st_uid != os.geteuid():
-        return f"{place} is another user's (number {found.st_uid})"
-    mode = found.st_mode
+    others = place.stat()
+    if others.st_uid != os.geteuid():
+        return f"{place} is another user's (number {others.st_uid})"
+    mode = others.st_mode
     if mode & stat.S_IWOTH and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
         return f"every user may change {place}"
-    if mode & stat.S_IWGRP and found.st_gid != os.getegid():
-        return f"the users of group {found.st_gid} may change {place}"
+    if mode & stat.S_IWGRP and others.st_gid != os.getegid():
+        return f"the users of group {others.st_gid} may change {place}"
     return ""

@@ -127,9 +127,9 @@ class Sweep:
         """
         if block.id in self.done:
             return False
-        said = unaccounted(totals, self.plan.targets[block.target], block)
-        if said:
-            raise Unaccounted(f"what a worker answered about the block {block.id} does not account for it: {said}")
+        text = unaccounted(totals, self.plan.targets[block.target], block)
+        if text:
+            raise Unaccounted(f"what a worker answered about the block {block.id} does not account for it: {text}")
         self.done.add(block.id)
         self.totals.setdefault(block.target, Totals()).add(totals)
         return True
@@ -191,15 +191,15 @@ def held(sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lam
         yield journal
 
 
-def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained: bool = True) -> None:
+def conduct(sweep: Sweep, workers: Crew, report: Told, journal: Journal, *, explained: bool = True) -> None:
     """Judge every block that is not in yet, until done or interrupted; then find out about what is wrong.
 
     An interruption before any block is in leaves the folder as it was.
 
     Args:
         sweep: what to do; its totals, failures and times are filled in.
-        crew: who does it.
-        told: is given every block as it comes in.
+        workers: who does it.
+        report: is given every block as it comes in.
         journal: where every block is written down as it comes in.
         explained: bring failures down to their smallest cases.
 
@@ -210,12 +210,12 @@ def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained
     """
     began = time.perf_counter()
     try:
-        crew.prepare(sweep.plan.targets)
+        workers.prepare(sweep.plan.targets)
         began = time.perf_counter()
-        for block, totals in crew.judge(sweep.pending()):
+        for block, totals in workers.judge(sweep.pending()):
             if sweep.count(block, totals):
                 journal.finished(block, totals)
-                told(block, totals)
+                report(block, totals)
     except KeyboardInterrupt:
         if not sweep.done:
             raise
@@ -223,14 +223,14 @@ def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained
     journal.settle()
     sweep.seconds = time.perf_counter() - began
     if explained:
-        _explain(sweep, crew)
+        _explain(sweep, workers)
     sweep.finished = datetime.now(UTC)
 
 
-def _explain(sweep: Sweep, crew: Crew) -> None:
+def _explain(sweep: Sweep, workers: Crew) -> None:
     try:
         for number, totals in sweep.totals.items():
             if not totals.clean:
-                sweep.failures[number] = crew.explain(sweep.plan.targets[number], totals)
+                sweep.failures[number] = workers.explain(sweep.plan.targets[number], totals)
     except KeyboardInterrupt:
         sweep.interrupted = True

@@ -114,11 +114,11 @@ def _obliged(sweep: Sweep) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _suspects(target: Target, totals: Totals) -> list[dict[str, str]]:
-    found = []
+    suspects = []
     for suspect in totals.suspects:
-        given, got = suspect_values(target, suspect)
-        found.append({"input": inputs_text(given, 0, text_with_bits), "got": text_with_bits(got)})
-    return found
+        values, got = suspect_values(target, suspect)
+        suspects.append({"input": inputs_text(values, 0, text_with_bits), "got": text_with_bits(got)})
+    return suspects
 
 
 def _row(sweep: Sweep, number: int) -> dict[str, Any]:
@@ -150,11 +150,11 @@ def _row(sweep: Sweep, number: int) -> dict[str, Any]:
 
 def _moved(sweep: Sweep) -> int:
     """Bytes of all inputs and outputs: what a device that stands apart must at least have transferred."""
-    found = 0
+    result = 0
     for number, totals in sweep.totals.items():
         target = sweep.plan.targets[number]
-        found += totals.elements * (target.input_bits // 8 + target.output_type.itemsize)
-    return found
+        result += totals.elements * (target.input_bits // 8 + target.output_type.itemsize)
+    return result
 
 
 def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:

@@ -85,12 +85,12 @@ class Trial:
     @property
     def works(self) -> bool:
         """Whether something was right, and nothing wrong; what the backend cannot express is neither."""
-        return any(one.right for one in self.tried) and not self.wrong
+        return any(tried.right for tried in self.tried) and not self.wrong
 
     @property
     def wrong(self) -> tuple[Tried, ...]:
         """What has to be mended."""
-        return tuple(one for one in self.tried if not one.right and one.outcome != "not_supported")
+        return tuple(tried for tried in self.tried if not tried.right and tried.outcome != "not_supported")
 
 
 def try_backend(settings: Settings) -> Trial:
@@ -116,7 +116,7 @@ def try_backend(settings: Settings) -> Trial:
             else:
                 unclaimed[table.short_name] = (*unclaimed.get(table.short_name, ()), data_type)
         tried = tuple(_tried(bench, wanted))
-        right = [pair for pair, one in zip(wanted, tried, strict=False) if one.right]
+        right = [pair for pair, item in zip(wanted, tried, strict=False) if item.right]
         return Trial(bench.info, opening, tried, unclaimed, _dispatch_seconds(bench, right[0]) if right else None)
     finally:
         bench.close()
@@ -155,8 +155,8 @@ def _tried(bench: Bench, wanted: list[tuple[OperatorTable, DataType]]) -> Iterat
             finding = judgement.findings[0]
             refused = finding.outcome == "fail" and not judgement.executions
             details = [text for label, text in finding.details if label == "said"]
-            said = "\n".join([finding.title, *details])
-            yield Tried(table.short_name, data_type, "refused" if refused else finding.outcome, said)
+            message = "\n".join([finding.title, *details])
+            yield Tried(table.short_name, data_type, "refused" if refused else finding.outcome, message)
         else:
             yield Tried(table.short_name, data_type, "refused" if judgement.refused else "pass")
 

@@ -53,7 +53,7 @@ def _telling(subject: Subject) -> Iterator[Case]:
     clause = subject.values_clause(attributes)
     for name in subject.inputs:
         for_all = {name: (0,) * len(sizes)}
-        one, other = (subject.describe(each, attributes, layouts=for_all) for each in (sizes, many))
+        described, other = (subject.describe(each, attributes, layouts=for_all) for each in (sizes, many))
         yield from (
             Case(other, values, clause, "tensor.strides.broadcast")
             for values in _beside_each(subject, name, bounds_of(subject, attributes))
@@ -61,8 +61,8 @@ def _telling(subject: Subject) -> Iterator[Case]:
         placed = [
             (each, place)
             for place in subject.in_place
-            if place.aliased(one) != name
-            for each in (one, with_larger_totals(one, 64))
+            if place.aliased(described) != name
+            for each in (described, with_larger_totals(described, 64))
         ]
         for values in _told_of(subject, name) if placed else ():
             for operator, place in placed:
@@ -72,14 +72,14 @@ def _telling(subject: Subject) -> Iterator[Case]:
 def _beside_each(subject: Subject, name: str, around: tuple[float, ...]) -> Iterator[Streams]:
     """Values of all inputs for each telling value of one, beside its partners and others."""
     names, types = tuple(subject.inputs), tuple(subject.inputs.values())
-    order = [one for one in subject.types if one != subject.table.output]
-    single = {one: Values.of(value, subject.single[one]) for one, value in distinct.singles(subject.single).items()}
+    order = [item for item in subject.types if item != subject.table.output]
+    single = {text: Values.of(value, subject.single[text]) for text, value in distinct.singles(subject.single).items()}
     for values in for_all_beside(types, names.index(name), around, 2 * _WHOLE):
-        found = dict(zip(names, values, strict=True)) | single
-        if any(subject.table.tensors[one].nonzero for one in names):
-            yield subject.of_arrays({one: found[one].array(2 * _WHOLE) for one in names}).streams
+        result = dict(zip(names, values, strict=True)) | single
+        if any(subject.table.tensors[item].nonzero for item in names):
+            yield subject.of_arrays({item: result[item].array(2 * _WHOLE) for item in names}).streams
         else:
-            yield Streams(tuple((one, found[one]) for one in order))
+            yield Streams(tuple((text, result[text]) for text in order))
 
 
 def _told_of(subject: Subject, name: str) -> Iterator[Streams]:
@@ -123,13 +123,13 @@ def _beside_layouts(subject: Subject) -> Iterator[Case]:
         (channel, None, scaled, Placement()),
     ]
     for name in subject.inputs:
-        found = []
-        for others, output, given, place in rows:
+        result = []
+        for others, output, mapping, place in rows:
             layouts = {other: others for other in subject.inputs if other != name} | {name: (0,) * len(sizes)}
-            operator = subject.describe(sizes, given, None, output, layouts=layouts)
-            found.append((operator, subject.scaled_values_clause(given), place))
+            operator = subject.describe(sizes, mapping, None, output, layouts=layouts)
+            result.append((operator, subject.scaled_values_clause(mapping), place))
         for values in _told_of(subject, name):
-            for operator, clause, place in found:
+            for operator, clause, place in result:
                 yield Case(operator, values, clause, "tensor.strides.broadcast", placement=place)
 
 

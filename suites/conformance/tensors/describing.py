@@ -121,12 +121,12 @@ def compared(subject: Subject, word: str) -> dict[str, DataType]:
     A tensor of one element, as a zero point is, agrees in everything but its sizes.
     """
     named = subject.wide if word == "Sizes" else subject.types
-    found: dict[str, DataType] = {}
+    data_types: dict[str, DataType] = {}
     for group in subject.table.constraints:
         there = [name for name in group.tensors if name in named]
         if word in group.same and len(there) > 1 and not (word == "DataType" and group.counting):
-            found |= {name: named[name] for name in there}
-    return found
+            data_types |= {name: named[name] for name in there}
+    return data_types
 
 
 def told_sets(subject: Subject, most: int) -> list[dict[str, Any]]:
@@ -147,12 +147,12 @@ def may_be_one_region(subject: Subject) -> bool:
 
 def special_elements(subject: Subject) -> Elements:
     """Each kind's first values, then the same with each further input's taken from farther on; ``SPECIAL`` of each."""
-    found = {}
+    result = {}
     for number, (name, data_type) in enumerate(subject.inputs.items()):
         each = np.concatenate([values[:3] for values in kinds(data_type).values()])
         alike = np.resize(each, SPECIAL // 2)
-        found[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
-    return subject.of_arrays(found)
+        result[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
+    return subject.of_arrays(result)
 
 
 def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Streams) -> Iterator[Case]:
@@ -205,10 +205,10 @@ def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[
         changes.append(subject.scaled({}, plain_scaling(subject)))
     for item in subject.table.attributes:
         if item.type == "ENUM":
-            changes += [{item.name: one} for one in item.enumerators[1:]]
+            changes += [{item.name: enumerator} for enumerator in item.enumerators[1:]]
         elif item.type == FUSED:
-            listed = (one for one in known if one.feature_level <= subject.level)
-            changes += [{item.name: next(activations.descriptions(one))} for one in listed]
+            listed = (activation for activation in known if activation.feature_level <= subject.level)
+            changes += [{item.name: next(activations.descriptions(activation))} for activation in listed]
     bounds = {item.role: item.name for item in subject.table.attributes if item.is_number and item.role != "other"}
     if bounds:
         wide = {name: subject.revealing()[name] for name in bounds.values()}
@@ -217,7 +217,7 @@ def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[
             changes.append(dict(zip(wide, reversed(wide.values()), strict=True)))
     elif subject.table.numbers:
         changes += islice(subject.attribute_sets(), _MOST_NUMBERS)
-    return [ordinary, *(found for change in changes if (found := {**ordinary, **change}) != ordinary)]
+    return [ordinary, *(candidate for change in changes if (candidate := {**ordinary, **change}) != ordinary)]
 
 
 def with_attributes(case: Case, attributes: Mapping[str, Any]) -> Case:

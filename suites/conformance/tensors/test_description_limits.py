@@ -150,7 +150,7 @@ def _too_many(rank: int) -> Iterator[Sizes]:
     """Sizes whose product is above 2^32 - 1: just above, huge, and small or zero modulo 2^32 or 2^64."""
     ones = (1,) * rank
     for first, second in ((0, rank - 1), (rank - 2, rank - 1)):
-        for one, other in (
+        for number, other in (
             (1 << 16, 1 << 16),
             (1 << 16, (1 << 16) + 1),
             (HUGE, 2),
@@ -159,7 +159,7 @@ def _too_many(rank: int) -> Iterator[Sizes]:
             (MOST, MOST),
             (MOST, 2),
         ):
-            yield _replaced(_replaced(ones, first, one), second, other)
+            yield _replaced(_replaced(ones, first, number), second, other)
     if rank > 2:
         yield (HUGE, HUGE, 4, *ones[3:])  # 2^64
         yield (*ones[3:], 1 << 22, 1 << 22, 1 << 22)  # 2^66
@@ -183,7 +183,7 @@ def test_too_many_elements_of_every_rank(subject: Subject, judge: Judge) -> None
             count = math.prod(sizes)
             whole = _bytes(sizes, lambda item, count=count: min(count * item, (1 << 64) - 4))  # type: ignore[misc]
             repeated = _made(sizes, (0,) * rank)  # one element in memory, many to compute
-            fits = all(count * one.itemsize < 1 << 64 for one in subject.wide.values())
+            fits = all(count * data_type.itemsize < 1 << 64 for data_type in subject.wide.values())
             cases.append(partial(refused, subject, clause, whole))
             for name in names[:-1]:
                 own = subject.wide[name]

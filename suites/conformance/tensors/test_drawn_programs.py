@@ -39,21 +39,23 @@ def test_drawn_programs(subject: Subject, judge: Judge) -> None:
     own = signatures(subject.table).index(subject.signature)
     share = min(len(signatures(subject.table)), max(1, count // _LEAST))
     made = _Made(subject, judge.bench)
-    cases = dict.fromkeys(made.case(one) for one in drawn_programs(subject.seed, count)[own % share :: share])
+    cases = dict.fromkeys(
+        made.case(drawn_program) for drawn_program in drawn_programs(subject.seed, count)[own % share :: share]
+    )
     wrong: set[Case] = set()
     try:
         judge.all(
             (case for case in cases if case.steps),
-            lambda case, judged: wrong.update([case] if any(one.case.steps for one in judged.findings) else []),
+            lambda case, judged: wrong.update([case] if any(finding.case.steps for finding in judged.findings) else []),
         )
     except ConformanceFailure as failure:
         least = _Least(judge.bench, made, wrong)
-        found = least.finding(subject.seed, count) if wrong else None
-        if found is None:
+        candidate = least.finding(subject.seed, count) if wrong else None
+        if candidate is None:
             raise
-        for clause in {"execution.independent", "execution.repeatable"} - {found.clause}:
-            judge.ledger.rebook(clause, found.clause)
-        judge.fail([found, *(one for one in failure.findings if not one.case.steps)])
+        for clause in {"execution.independent", "execution.repeatable"} - {candidate.clause}:
+            judge.ledger.rebook(clause, candidate.clause)
+        judge.fail([candidate, *(finding for finding in failure.findings if not finding.case.steps)])
 
 
 class _Made:
@@ -79,12 +81,16 @@ class _Made:
         beside = neighbours(self._bench, self._first)
         alike = [
             subject.describe(own.output.sizes, subject.attributes()),
-            *(one for one in beside if one.name == own.name),
+            *(operator for operator in beside if operator.name == own.name),
         ]
-        others = [one for one in beside if one.name != own.name]
+        others = [operator for operator in beside if operator.name != own.name]
         moved = on_nearly_the_same_tensors(subject, own)
-        turns = (one for turn in zip_longest(alike, moved, others) for one in turn if one is not None)
-        return (one for one in dict.fromkeys([own, *turns]) if self._bench.obliged(one) and self._is_settled(one))
+        turns = (operator for turn in zip_longest(alike, moved, others) for operator in turn if operator is not None)
+        return (
+            fromkey
+            for fromkey in dict.fromkeys([own, *turns])
+            if self._bench.obliged(fromkey) and self._is_settled(fromkey)
+        )
 
     def _is_settled(self, operator: OperatorDesc) -> bool:
         """Whether the pages say what comes of a description."""
@@ -99,15 +105,15 @@ class _Made:
         """The case of a program up to its last dispatch; without steps where it has none."""
         operators: dict[int, OperatorDesc] = {}
         steps: list[Step] = []
-        length = max((place + 1 for place, one in enumerate(program) if one.act == "dispatch"), default=0)
-        for one in program[:length]:
-            if one.act == "create":
-                operators[one.kernel] = self._kernels[one.choice % len(self._kernels)]
-                steps.append(Step(one.kernel, operators[one.kernel]))
-            elif one.act == "close":
-                steps.append(Step(one.kernel))
+        length = max((place + 1 for place, drawn_step in enumerate(program) if drawn_step.act == "dispatch"), default=0)
+        for item in program[:length]:
+            if item.act == "create":
+                operators[item.kernel] = self._kernels[item.choice % len(self._kernels)]
+                steps.append(Step(item.kernel, operators[item.kernel]))
+            elif item.act == "close":
+                steps.append(Step(item.kernel))
             else:
-                steps.append(self._dispatch(one, operators[one.kernel]))
+                steps.append(self._dispatch(item, operators[item.kernel]))
         return replace(self._first, steps=tuple(steps))
 
     def _dispatch(self, step: DrawnStep, operator: OperatorDesc) -> Step:
@@ -123,10 +129,10 @@ class _Made:
 
 
 _TURNS: list[Callable[[Array], Array]] = [
-    lambda one: one,
-    lambda one: one[::-1],
-    lambda one: np.roll(one, _ROLLED),
-    lambda one: np.roll(one[::-1], 1),
+    lambda values: values,
+    lambda item: item[::-1],
+    lambda entry: np.roll(entry, _ROLLED),
+    lambda element: np.roll(element[::-1], 1),
 ]
 
 
@@ -148,8 +154,8 @@ class _Least:
         """What the shortest program shows, ``None`` where none goes wrong on such a device."""
         with self._bench.steadily():
             least = shortest(self._shows, seed, count)
-        found = None if least is None else self._known[self._made.case(least)]
-        return None if found is None else replace(found, needs=("history",), settled=True)
+        candidate = None if least is None else self._known[self._made.case(least)]
+        return None if candidate is None else replace(candidate, needs=("history",), settled=True)
 
     def _shows(self, program: Drawn) -> bool:
         case = self._made.case(program)
@@ -166,4 +172,4 @@ class _Least:
             findings = judge_case(fresh, case).findings
         finally:
             fresh.close()
-        return next((one for one in findings if one.case.steps and one.outcome == "fail"), None)
+        return next((finding for finding in findings if finding.case.steps and finding.outcome == "fail"), None)

@@ -81,7 +81,11 @@ def test_past_the_largest_grid_to_be_rounded(subject: Subject, judge: Judge) -> 
 def _past_the_largest_grid(subject: Subject, judge: Judge) -> None:
     table, known = subject.table, signatures(subject.table, subject.level)
     claimed = (judge.bench.info.data_types or {}).get(table.operator)
-    taken = (one for one in of_few_bytes(table) if one in known and (claimed is None or one.data_type in claimed))
+    taken = (
+        of_few_byte
+        for of_few_byte in of_few_bytes(table)
+        if of_few_byte in known and (claimed is None or of_few_byte.data_type in claimed)
+    )
     count = WORKGROUPS * 256 + 37 if next(taken, None) == subject.signature else 2 * _PERIOD + 37
     attributes = subject.revealing()
     operator, values = subject.describe(subject.flat(count), attributes), subject.distinct(_PERIOD).streams

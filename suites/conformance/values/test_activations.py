@@ -41,7 +41,7 @@ def _spoken_of(subject: Subject, judge: Judge, *, later: bool) -> list[Activatio
     """The activations that the judged level has, or those that only later ones have."""
     name, known = _name(subject), judge.bench.tables.activations
     named = [clause.when[name] for clause in subject.table.checked_by("activation")]
-    return [known[one] for one in named if (known[one].feature_level > subject.level) == later]
+    return [known[item] for item in named if (known[item].feature_level > subject.level) == later]
 
 
 @checks("activation")
@@ -64,12 +64,12 @@ def _characterise(judge: Judge, case: Case, judgement: Judgement) -> None:
         measured = (np.abs(total) <= _LARGE) & np.isfinite(run.output)
         unit = np.spacing(np.maximum(np.abs(real), _SMALL).astype(run.output.dtype))
         error = np.abs(run.output.astype(np.float64) - real) / unit
-    said = [_near(float(np.max(error, initial=0, where=measured)))]
+    texts = [_near(float(np.max(error, initial=0, where=measured)))]
     for value in (np.inf, -np.inf, np.nan):
-        given = run.output[np.isnan(total) if np.isnan(value) else total == value]
-        if given.size:
-            said.append(f"{text(run.output.dtype.type(value))} gives {text(given[0])}")
-    judge.characterise(case.clause, case.operator, ", ".join(said))
+        argument = run.output[np.isnan(total) if np.isnan(value) else total == value]
+        if argument.size:
+            texts.append(f"{text(run.output.dtype.type(value))} gives {text(argument[0])}")
+    judge.characterise(case.clause, case.operator, ", ".join(texts))
 
 
 def _near(error: float) -> str:
@@ -142,8 +142,8 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
             operator = subject.describe(sizes, attributes, source, target)
             yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for layout, strides in (("padded", spread), ("broadcast", repeated), ("broadcast", (0,) * rank)):
-            for one in subject.inputs:
-                operator = subject.describe(sizes, attributes, layouts={one: strides})
+            for item in subject.inputs:
+                operator = subject.describe(sizes, attributes, layouts={item: strides})
                 yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for alias in subject.table.tensors[subject.table.output].may_alias:
             placement = Placement(in_place=True, alias="" if alias == first else alias)
@@ -169,7 +169,9 @@ def _beside(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
     name, values = _name(subject), _of_both_signs(subject, 61)
     for activation in listed:
         sets = [*activations.descriptions(activation), None]
-        operators = tuple(subject.describe(subject.flat(61), subject.attributes(**{name: one})) for one in sets)
+        operators = tuple(
+            subject.describe(subject.flat(61), subject.attributes(**{name: described})) for described in sets
+        )
         for operator in (operators[0], operators[-2])[: len(sets) - 1]:
             yield Case(
                 operator,
@@ -205,5 +207,5 @@ def test_later_activations_are_characterised(subject: Subject, judge: Judge) -> 
     later = _spoken_of(subject, judge, later=True)
     if not later:
         pytest.skip(f"feature level {subject.level} has every activation")
-    described = [next(activations.descriptions(one)) for one in later]
+    described = [next(activations.descriptions(activation)) for activation in later]
     _answers(subject, judge, subject.clause("activation.later-level"), described, "oracle")

@@ -26,8 +26,13 @@ def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
     And for those of which kernels are often their own, as 0 and 1.
     """
     clause, ordinary = subject.clause("values"), list(subject.attribute_sets())
-    usual = [one for one in numbers.usual_sets(subject.table, subject.signature) if one not in ordinary]
-    stated = [*((clause, one) for one in ordinary), *((subject.values_clause(one), one) for one in usual)]
+    usual = [
+        usual_set for usual_set in numbers.usual_sets(subject.table, subject.signature) if usual_set not in ordinary
+    ]
+    stated = [
+        *((clause, record) for record in ordinary),
+        *((subject.values_clause(record), record) for record in usual),
+    ]
     judge.all(
         subject.case(clause, elements, attributes)
         for clause, attributes in stated

@@ -56,11 +56,11 @@ def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     values = binades.every_binade()
     shifted = (*values[127:], *values[:127])
     cases = []
-    for one, other in zip(values, shifted, strict=True):
-        cases.append(_between(subject, clause, -one, other))
+    for value, other in zip(values, shifted, strict=True):
+        cases.append(_between(subject, clause, -value, other))
         # Min of the other sign; Max beside every partner
         if subject.profile.every_partner or len(subject.table.float_attributes) == 1:
-            cases += [_between(subject, clause, one, np.float32(np.inf))]
+            cases += [_between(subject, clause, value, np.float32(np.inf))]
         if subject.profile.every_partner:
             cases += [_between(subject, clause, np.float32(-np.inf), -other)]
     judge.all(cases)
@@ -189,7 +189,7 @@ def _whole(subject: Subject, scale: int, bias: int) -> Case | None:
     ends = [end // scale for end in (least, most)] + [(end - bias) // scale for end in (least, most)]
     tried = {0, 1, 2, 3, 5, -1, -2, least, most, -bias, 1 - bias}
     tried |= {end + step for end in (*ends, 100) for step in (-1, 0, 1, 2)}
-    fitting = [x for x in sorted(tried) if all(least <= one <= most for one in (x, x * scale, x * scale + bias))]
+    fitting = [x for x in sorted(tried) if all(least <= number <= most for number in (x, x * scale, x * scale + bias))]
     if not fitting:
         return None
     low, high = edge_values.limits_as_float(subject.data_type)

@@ -21,7 +21,7 @@ def test_relations_hold(subject: Subject, judge: Judge) -> None:
             Relation(tables.operators, subject.table, clause, operator)
             for clause in relation_clauses(subject.table, operator)
         ]
-        clauses = [one.clause for one in related if one.supported(subject.level, operator.output.rank)]
+        clauses = [relation.clause for relation in related if relation.supported(subject.level, operator.output.rank)]
         tried = tried or bool(clauses)
         judge.all(
             subject.case(clause.id, elements, attributes, expectation="stated relation")

@@ -35,8 +35,8 @@ def drawn_cases(
     subject: Subject, layout_clause: str | None, kinds: Kinds, expectation: str = "oracle"
 ) -> Iterator[Case]:
     """Cases with layouts, attributes, values and places drawn."""
-    found = drawn_layouts(Form.of(subject), kinds, subject.seed, subject.profile.examples)
-    for number, layout in enumerate(found):
+    layouts = drawn_layouts(Form.of(subject), kinds, subject.seed, subject.profile.examples)
+    for number, layout in enumerate(layouts):
         yield case_of(subject, layout, layout_clause, expectation, number)
 
 

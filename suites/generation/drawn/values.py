@@ -72,24 +72,24 @@ def float16_bound(generator: Generator) -> np.float32:
 
 
 def _number(generator: Generator, *, finite: bool) -> np.float32:
-    found = elements(DataType.FLOAT32, 1, generator)[0]
-    if np.isnan(found) or (finite and np.isinf(found)):
+    result = elements(DataType.FLOAT32, 1, generator)[0]
+    if np.isnan(result) or (finite and np.isinf(result)):
         return np.float32(1.5)
-    return np.float32(found)
+    return np.float32(result)
 
 
 def attributes(subject: Subject, generator: Generator) -> dict[str, Any]:
     """All attributes of the operator, the bounds in any order, no ScaleBias."""
-    given: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for item in subject.table.attributes:
         if item.type == "FLOAT" and subject.of_one_type:
-            given[item.name] = bound(subject.data_type, generator, exact=item.cast == "undocumented")
+            mapping[item.name] = bound(subject.data_type, generator, exact=item.cast == "undocumented")
         elif item.type == "ENUM":
-            given[item.name] = item.enumerators[int(generator.integers(0, len(item.enumerators)))]
+            mapping[item.name] = item.enumerators[int(generator.integers(0, len(item.enumerators)))]
         elif item.type == "FLOAT":
-            given[item.name] = _number(generator, finite=True)
+            mapping[item.name] = _number(generator, finite=True)
         elif item.type == "DML_SCALAR_UNION":
             data_type = type_named(subject.table, subject.signature, item.data_type or "")
             drawn = elements(data_type, 1, generator)
-            given[item.name] = ScalarUnion(data_type, int(drawn.view(data_type.bits_dtype)[0]))
-    return subject.attributes(**given)
+            mapping[item.name] = ScalarUnion(data_type, int(drawn.view(data_type.bits_dtype)[0]))
+    return subject.attributes(**mapping)

@@ -34,15 +34,15 @@ def unaccounted(totals: Totals, target: Target, block: Block) -> str:
         "whether it failed": totals.failing == int(not totals.clean),
         "where its examples stand": _placed(totals, target, block),
     }
-    return next((f"{said}, which does not come out" for said, holds in wanted.items() if not holds), "")
+    return next((f"{text}, which does not come out" for text, holds in wanted.items() if not holds), "")
 
 
 def _placed(totals: Totals, target: Target, block: Block) -> bool:
     """Whether suspects and troubles lie in the block, and suspects are patterns of its types."""
     inputs, outputs = 1 << target.input_bits, 1 << (8 * target.output_type.itemsize)
     most = max(block.count, _BOUNDS_ELEMENTS)
-    places = [(one.start, one.count) for one in totals.suspects]
-    places += [(one.start, one.count) for one in totals.troubles]
+    places = [(suspect.start, suspect.count) for suspect in totals.suspects]
+    places += [(trouble.start, trouble.count) for trouble in totals.troubles]
     return all(0 <= start - block.start < block.count and 0 < count <= most for start, count in places) and all(
-        one.bits < inputs and one.got < outputs for one in totals.suspects
+        suspect.bits < inputs and suspect.got < outputs for suspect in totals.suspects
     )

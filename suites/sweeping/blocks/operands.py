@@ -33,30 +33,30 @@ _SEEDS = 1_000_003
 def combinations(target: Target, first: int, count: int) -> Arrays:
     """The inputs by name of ``count`` consecutive combinations of patterns, from number ``first`` on; 1-D."""
     numbers = np.arange(first, first + count, dtype=np.uint64)
-    shift, found = target.input_bits, {}
+    shift, result = target.input_bits, {}
     for name, data_type in target.inputs:
         shift -= 8 * data_type.itemsize
-        found[name] = (numbers >> np.uint64(shift)).astype(data_type.bits_dtype).view(data_type.numpy)
-    return found
+        result[name] = (numbers >> np.uint64(shift)).astype(data_type.bits_dtype).view(data_type.numpy)
+    return result
 
 
 def numbers_of(target: Target, inputs: Mapping[str, Array]) -> list[int]:
     """The number of each combination of patterns; few, for they are whole numbers of any width."""
-    found = [0] * next(iter(inputs.values())).size
+    numbers = [0] * next(iter(inputs.values())).size
     for name, data_type in target.inputs:
         bits = np.ascontiguousarray(inputs[name]).view(data_type.bits_dtype).tolist()
-        found = [number << (8 * data_type.itemsize) | own for number, own in zip(found, bits, strict=True)]
-    return found
+        numbers = [number << (8 * data_type.itemsize) | own for number, own in zip(numbers, bits, strict=True)]
+    return numbers
 
 
 def combination(target: Target, number: int) -> Arrays:
     """The inputs by name, of one element each, of a combination of patterns."""
-    found: Arrays = {}
+    values: Arrays = {}
     for name, data_type in reversed(target.inputs):
         width = 8 * data_type.itemsize
-        found[name] = np.array([number & ((1 << width) - 1)], data_type.bits_dtype).view(data_type.numpy)
+        values[name] = np.array([number & ((1 << width) - 1)], data_type.bits_dtype).view(data_type.numpy)
         number >>= width
-    return {name: found[name] for name, _ in target.inputs}
+    return {name: values[name] for name, _ in target.inputs}
 
 
 def suspect_values(target: Target, suspect: Suspect) -> tuple[Arrays, np.generic]:
@@ -106,13 +106,13 @@ class SeveralJudge:
         """What is measured of a piece; ``None`` where results are exact."""
         if self._gauge is None:
             return None
-        found = self._gauge.begun()
-        self._gauge.add(found, self._given(inputs, output.size), output)
-        return found
+        measurement = self._gauge.begun()
+        self._gauge.add(measurement, self._given(inputs, output.size), output)
+        return measurement
 
     def _given(self, inputs: Mapping[str, Array], count: int) -> Arrays:
-        given = {**inputs, **{name: np.repeat(one, count) for name, one in self._single.items()}}
-        return {name: given[name] for name in self._oracle.operator.inputs if name in given}
+        values = {**inputs, **{name: np.repeat(item, count) for name, item in self._single.items()}}
+        return {name: values[name] for name in self._oracle.operator.inputs if name in values}
 
     def judge(self, inputs: Mapping[str, Array], output: Array, poison: int) -> Judged:
         """Judge a piece.
@@ -122,15 +122,15 @@ class SeveralJudge:
             output: 1-D, likewise.
             poison: the bit pattern that every output element held before.
         """
-        given = self._given(inputs, output.size)
+        values = self._given(inputs, output.size)
         bits = output.view(self._type.bits_dtype)
         with np.errstate(all="ignore"):
-            expected = np.ascontiguousarray(self._oracle.expected(given))
+            expected = np.ascontiguousarray(self._oracle.expected(values))
             same_bits = bits == expected.view(self._type.bits_dtype)
             differing = np.flatnonzero(~(same_bits & self._oracle.expected_suffices))
             wrong, equal, other = _NONE, 0, 0
             if differing.size:
-                few = {name: array[differing] for name, array in given.items()}
+                few = {name: array[differing] for name, array in values.items()}
                 got, due = output[differing], expected[differing]
                 held = np.ones(differing.size, bool)
                 held[self._oracle.judge(few, got, due)] = False

@@ -23,8 +23,8 @@ def fill_inputs(memory: Lane, operator: OperatorDesc, target: Target, tensor: Te
     if not target.inputs:
         fill_input(memory, tensor, memory.elements(memory.types[0][0], tensor.count))
         return
-    for name, one in singles_of(operator, target).items():
-        memory.elements(name, 1)[:] = one
+    for name, values in singles_of(operator, target).items():
+        memory.elements(name, 1)[:] = values
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)
         for name, array in _pristine(target, tensor, start, stop).items():
@@ -66,9 +66,9 @@ def _judge_several(
             altered += count_differences(memory.elements(name, tensor.count)[start:stop], pristine[name], data_type)
         judged = judge.judge(pristine, output[start:stop], poison)
         _count(totals, judged)
-        found = judge.measure(pristine, output[start:stop])
-        if found is not None:
-            totals.measured(found)
+        measurement = judge.measure(pristine, output[start:stop])
+        if measurement is not None:
+            totals.measured(measurement)
         if judged.wrong.size:
             got = output[start:stop].view(output_type.bits_dtype)[judged.wrong]
             wrong = {name: array[judged.wrong] for name, array in pristine.items()}

@@ -70,21 +70,21 @@ class Station:
         self,
         bench: Bench,
         *,
-        lanes: int = 1,
+        number: int = 1,
         tensor_elements: int | None = None,
         compiled: bool = True,
         timeout: float | None = None,
         streams: dict[str, Any] | None = None,
     ) -> None:
         self.bench = bench
-        self.lanes = lanes
+        self.lanes = number
         self._wanted = tensor_elements
         self._compiled = compiled
         self._timeout = timeout
         self._deadline = math.inf
         self._chosen: dict[tuple[str, Signature | DataType], int] = {}
         self._device = threading.Lock()
-        self._pool = ThreadPoolExecutor(lanes) if lanes > 1 else None
+        self._pool = ThreadPoolExecutor(number) if number > 1 else None
         self._memories: dict[int, Lane] = {}
         self._judges: dict[tuple[int, OperatorDesc], BlockJudge | SeveralJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
@@ -147,13 +147,13 @@ class Station:
 
         gone = threading.Event()
 
-        def work(lane: int) -> None:
+        def work(number: int) -> None:
             while (index := next(shares)) < len(tensors):  # next() of a count is atomic
                 tensor = tensors[index]
                 operator = with_bound(operators[tensor.count], target, tensor.bound)
                 if gone.is_set():
-                    totals[lane].unjudged += tensor.count
-                elif not self._tensor(lane, target, tensor, operator, totals[lane], size):
+                    totals[number].unjudged += tensor.count
+                elif not self._tensor(number, target, tensor, operator, totals[number], size):
                     gone.set()
 
         if self._pool is None:
@@ -161,19 +161,19 @@ class Station:
         else:
             list(self._pool.map(work, range(self.lanes)))
         whole = totals[0]
-        for one in totals[1:]:
-            whole.add(one)
+        for total in totals[1:]:
+            whole.add(total)
         whole.blocks, whole.failing = 1, int(not whole.clean)
         return whole
 
     # One tensor ------------------------------------------------------------------------------------------
 
     def _tensor(
-        self, lane: int, target: Target, tensor: Tensor, operator: OperatorDesc, totals: Totals, size: int
+        self, number: int, target: Target, tensor: Tensor, operator: OperatorDesc, totals: Totals, size: int
     ) -> bool:
         """Judge a tensor; whether the block goes on: not where it lost the implementation's process, again."""
         clock = Clock(totals.seconds)
-        memory = self._memory(lane, operator, size)
+        memory = self._memory(number, operator, size)
         poison = poison_for(target, tensor)
         output = memory.elements(memory.output, tensor.count)
         memory.guard(operator)
@@ -192,7 +192,7 @@ class Station:
             totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
             return not halt.lost
         changed = memory.strays(operator)
-        judge = self._judge(lane, operator, target)
+        judge = self._judge(number, operator, target)
         altered, kept = judge_tensor(judge, memory, target, tensor, totals, poison)
         if changed:
             totals.strays += 1
@@ -281,8 +281,8 @@ class Station:
             self.bench.closed(kernel)
         self._kernels.clear()
 
-    def _judge(self, lane: int, operator: OperatorDesc, target: Target) -> BlockJudge | SeveralJudge:
-        key = (lane, operator)
+    def _judge(self, number: int, operator: OperatorDesc, target: Target) -> BlockJudge | SeveralJudge:
+        key = (number, operator)
         judge = self._judges.get(key)
         if judge is None:
             if len(self._judges) >= 4 * self.lanes:
@@ -302,14 +302,14 @@ class Station:
         compiled = self._compiled and target.elements >= _WORTH_COMPILING
         return BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
 
-    def _memory(self, lane: int, operator: OperatorDesc, size: int) -> Lane:
-        memory = self._memories.get(lane)
+    def _memory(self, number: int, operator: OperatorDesc, size: int) -> Lane:
+        memory = self._memories.get(number)
         last = operator.output_name
         names = (*(name for name in operator.tensors if name != last), last)
         types = tuple((name, operator.tensors[name].data_type) for name in names)
         if memory is None or memory.types != types or memory.size != size:
             with self._device:  # shared memory is handed out to one at a time
-                memory = self._memories[lane] = Lane(types, size, self.bench.allocate)
+                memory = self._memories[number] = Lane(types, size, self.bench.allocate)
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:

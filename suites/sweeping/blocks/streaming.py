@@ -68,7 +68,7 @@ class Streaming:
         threads: int = 1,
         tensor_elements: int = 0,
         least: int = 0,
-        told: Callable[[str], None] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
         self._bench = bench
         self._ways = ways
@@ -76,7 +76,7 @@ class Streaming:
         self._threads = threads
         self._tensor_elements = tensor_elements or TENSOR_ELEMENTS
         self._least = least or _LEAST_ELEMENTS
-        self._told = told or (lambda text: complain(f"dmlcts: {text}"))
+        self._told = report or (lambda text: complain(f"dmlcts: {text}"))
         self._endings = 0
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None
@@ -99,15 +99,15 @@ class Streaming:
                 (_, ended), self._ended = self._ended, None
                 self._drop()  # another target's: this one's had not begun
                 raise ended
-            flight = self._opened(target, blocks)
-            if flight is None:
+            opened = self._opened(target, blocks)
+            if opened is None:
                 return self._ordinarily(target, blocks)
             if self._is_looked_into(target, blocks[0]):
-                lie = flight.prepared_amiss(flight.parts(blocks)[:1])
+                lie = opened.prepared_amiss(opened.parts(blocks)[:1])
                 if lie:
                     self._ground(lie)
                     return self._ordinarily(target, blocks)
-            batch = flight.judge(blocks)
+            batch = opened.judge(blocks)
         except StreamEnded as ended:
             return self._after(ended, target, blocks)
         if not batch.amiss and not any(batch.doubtful):
@@ -132,18 +132,18 @@ class Streaming:
         offered = bool(self._bench.info.details.get("streams")) and self._endings < _MOST_ENDINGS
         if target.elements < self._least or not offered:
             return None
-        flight = self._flight
-        if flight is not None and (flight.target != target or flight.size != size):
+        made = self._flight
+        if made is not None and (made.target != target or made.size != size):
             self._drop()
-            flight = None
-        if flight is None:
-            flight = self._flight = self._made(target, size)
-            if flight.stream is None:
+            made = None
+        if made is None:
+            made = self._flight = self._made(target, size)
+            if made.stream is None:
                 self._refused.add(target.key)
                 self._drop()
                 return None
-        flight.reached = 0
-        return flight
+        made.reached = 0
+        return made
 
     def _made(self, target: Target, size: int) -> Flight:
         operator = described(self._bench.tables, target, self._bench.level, size)
@@ -159,13 +159,13 @@ class Streaming:
         )
 
     def _drop(self) -> None:
-        flight, self._flight = self._flight, None
-        if flight is not None:
-            if flight.stream is not None:
-                for name, spent in flight.stream.seconds.items():
+        block, self._flight = self._flight, None
+        if block is not None:
+            if block.stream is not None:
+                for name, spent in block.stream.seconds.items():
                     self.seconds[name] = self.seconds.get(name, 0.0) + spent
             with contextlib.suppress(StreamEnded):
-                flight.close()
+                block.close()
 
     def _ground(self, why: str) -> None:
         """No more streams on this device."""
@@ -189,44 +189,44 @@ class Streaming:
         self._drop()
         self._ways.forget()
         self._endings += 1
-        found = self._ordinarily(target, blocks)
-        one, mishap = found[reached], ended.mishap
-        if mishap.outcome == "device_lost" and one.clean:
-            one.stopped += 1
-            one.failing = 1
-            one.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
+        totals = self._ordinarily(target, blocks)
+        item, mishap = totals[reached], ended.mishap
+        if mishap.outcome == "device_lost" and item.clean:
+            item.stopped += 1
+            item.failing = 1
+            item.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
         elif not ended.lost:
             self._told(f"a stream of the backend came to its end: {mishap.text}; its blocks' inputs were uploaded")
-        return found
+        return totals
 
     def _decided(self, target: Target, blocks: Sequence[Block], batch: Batch) -> list[Totals]:
         """The totals of a batch in which something looked wrong."""
-        found: list[Totals] = []
+        result: list[Totals] = []
         for block, totals, doubtful in zip(blocks, batch.totals, batch.doubtful, strict=True):
-            found.append(self._ways.ordinary(target, block) if doubtful or batch.amiss else totals)
-        once = [
+            result.append(self._ways.ordinary(target, block) if doubtful or batch.amiss else totals)
+        numbers = [
             number
-            for number, (totals, now) in enumerate(zip(batch.totals, found, strict=True))
+            for number, (totals, now) in enumerate(zip(batch.totals, result, strict=True))
             if now.clean and not totals.clean
         ]
-        if not once and not (batch.amiss and all(totals.clean for totals in found)):
+        if not numbers and not (batch.amiss and all(totals.clean for totals in result)):
             self._drop()  # what the device's memory holds by now is not what the next batch should begin with
-            return found
+            return result
         try:
             self._drop()
-            flight = self._opened(target, blocks)
-            lie = "" if flight is None else flight.prepared_amiss(flight.parts(blocks))
+            opened = self._opened(target, blocks)
+            lie = "" if opened is None else opened.prepared_amiss(opened.parts(blocks))
         except StreamEnded as ended:
             lie = ended.mishap.text
         if lie:
             self._ground(lie)
-            return found
-        for number in once:
-            found[number] = batch.totals[number]
-        if not once:
-            last = found[-1]
+            return result
+        for number in numbers:
+            result[number] = batch.totals[number]
+        if not numbers:
+            last = result[-1]
             last.altered += 1
             last.failing = 1
             last.note(blocks[-1].start, blocks[-1].count, "fail", f"after dispatches in flight {batch.amiss}")
         self._drop()
-        return found
+        return result

@@ -164,8 +164,10 @@ class Plan:
     @property
     def digest(self) -> str:
         """What two plans share if and only if they ask for the same."""
-        said = [[target.key, target.clause, target.kind, target.size, target.block_size()] for target in self.targets]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+        message = [
+            [target.key, target.clause, target.kind, target.size, target.block_size()] for target in self.targets
+        ]
+        return hashlib.sha256(json.dumps(message).encode()).hexdigest()[:16]
 
 
 def bound_value(index: int, *, tie: bool) -> np.float32:
@@ -287,7 +289,7 @@ def plan(
         claims: says of an operator's name and a type whether the device claims it; ``None`` for all.
     """
     wanted = set(data_types)
-    found: list[Target] = []
+    targets: list[Target] = []
     left_open: list[str] = []
     for table in operators:
         for data_type in DataType:
@@ -296,20 +298,20 @@ def plan(
                 continue
             if of_one_type(table) and tables.law(table).of_one_input:  # which the oracle of blocks answers
                 subject = Subject.on(table, data_type, level, seed, PROFILES[profile])
-                found += _Maker(subject, seed, PROFILES[profile]).targets()
+                targets += _Maker(subject, seed, PROFILES[profile]).targets()
                 continue
             for signature in signatures_on(table, data_type):
                 subject = Subject(table, signature, level, seed, PROFILES[profile])
                 if subject.obliged_ranks:
                     made = list(_of_several(subject, tables))
-                    found += made
+                    targets += made
                     left_open += [] if made else [str(subject)]
-    return Plan(tuple(found), tuple(left_open))
+    return Plan(tuple(targets), tuple(left_open))
 
 
 def _of_several(subject: Subject, tables: Tables) -> Iterator[Target]:
     """The targets of an operator that is not of one input and one type, on one signature."""
-    judged = (given for given in subject.attribute_sets() if _is_judged(subject, given, tables))
+    judged = (attribute_set for attribute_set in subject.attribute_sets() if _is_judged(subject, attribute_set, tables))
     for attributes in itertools.islice(judged, None if subject.profile.every_partner else _FEW_SETS):
         target = Target(
             subject.table.operator,

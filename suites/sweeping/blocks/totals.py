@@ -143,11 +143,11 @@ class Totals:
         if other.accuracy is not None:
             self.measured(other.accuracy)
 
-    def measured(self, found: Measurement) -> None:
+    def measured(self, measurement: Measurement) -> None:
         """Add what was measured of errors."""
         if self.accuracy is None:
-            self.accuracy = Measurement(found.tensors, found.types)
-        self.accuracy.merge(found)
+            self.accuracy = Measurement(measurement.tensors, measurement.types)
+        self.accuracy.merge(measurement)
 
     @property
     def clean(self) -> bool:
@@ -161,8 +161,12 @@ class Totals:
         if self.accuracy is not None:
             written["accuracy"] = self.accuracy.record("", "").to_json()
         written["exponents"] = {str(key): value for key, value in self.exponents.items()}
-        written["suspects"] = [[one.rank, one.bits, one.got, one.start, one.count] for one in self.suspects]
-        written["troubles"] = [[one.start, one.count, one.outcome, one.text] for one in self.troubles]
+        written["suspects"] = [
+            [suspect.rank, suspect.bits, suspect.got, suspect.start, suspect.count] for suspect in self.suspects
+        ]
+        written["troubles"] = [
+            [trouble.start, trouble.count, trouble.outcome, trouble.text] for trouble in self.troubles
+        ]
         written["seconds"] = {key: round(value, 6) for key, value in self.seconds.items()}
         return {name: value for name, value in written.items() if value not in ({}, [])}
 
@@ -183,20 +187,20 @@ class Totals:
             "fractions": lambda value: _known(_counts(value), FRACTIONS),
             "classes": lambda value: _known(_counts(value), CLASSES),
             "wrong_classes": lambda value: _known(_counts(value), CLASSES),
-            "suspects": lambda value: tuple(_suspect(one) for one in _list(value, MOST_SUSPECTS)),
-            "troubles": lambda value: tuple(_trouble(one) for one in _list(value, MOST_TROUBLES)),
+            "suspects": lambda value: tuple(_suspect(item) for item in _list(value, MOST_SUSPECTS)),
+            "troubles": lambda value: tuple(_trouble(item) for item in _list(value, MOST_TROUBLES)),
             "seconds": _seconds,
             "accuracy": _accuracy,
         }
-        given: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for name, value in written.items():
             if name not in cls.__dataclass_fields__:
                 raise MalformedTotals(f"there is no {name[:40]!r}")
             try:
-                given[name] = readers.get(name, _count)(value)
+                mapping[name] = readers.get(name, _count)(value)
             except MalformedTotals as error:
                 raise MalformedTotals(f"{name}: {error}") from None
-        return cls(**given)
+        return cls(**mapping)
 
     def blame(self, x: Array, got: Array, data_type: DataType, start: int = 0, count: int = 0) -> None:
         """Count wrong elements: their inputs ``x`` and outputs ``got``, 1-D; the tensor's place in the target."""
@@ -232,16 +236,16 @@ class Totals:
         """
         name, data_type = next(iter(types.items()))
         self._count_wrong(inputs[name], data_type)
-        ranks = np.sum([simplicity(inputs[one]) for one in types], axis=0)
+        ranks = np.sum([simplicity(inputs[item]) for item in types], axis=0)
         best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
-        numbers = numbered({one: inputs[one][best] for one in types})
+        numbers = numbered({item: inputs[item][best] for item in types})
         self._suspect(
             Suspect(float(ranks[index]), number, int(got[index]), start, count)
             for index, number in zip(best, numbers, strict=True)
         )
 
-    def _suspect(self, found: Iterable[Suspect]) -> None:
-        self.suspects = tuple(sorted({*self.suspects, *found})[:MOST_SUSPECTS])
+    def _suspect(self, suspects: Iterable[Suspect]) -> None:
+        self.suspects = tuple(sorted({*self.suspects, *suspects})[:MOST_SUSPECTS])
 
     def _count_wrong(self, x: Array, data_type: DataType) -> None:
         """Count wrong elements by what their (first) inputs ``x`` are."""
@@ -353,8 +357,8 @@ def lost(count: int, elements: int, start: int, outcome: str, text: str) -> Tota
 def added(everything: Iterable[Totals]) -> Totals:
     """The sum of all."""
     whole = Totals()
-    for one in everything:
-        whole.add(one)
+    for totals in everything:
+        whole.add(totals)
     return whole
 
 
@@ -366,10 +370,10 @@ def _preferred(bits: Array, data_type: DataType) -> Array:
         magnitude = np.abs(bits.view(data_type.numpy).astype(np.float64))
         return np.argpartition(magnitude, _PREFERRED)[:_PREFERRED]
     information = np.finfo(data_type.numpy)
-    one = data_type.bits_dtype.type(1)
+    item = data_type.bits_dtype.type(1)
     # The lowest bit that is set says how short the significand is; a power of two is the shortest.
-    lowest = np.minimum(bits & (~bits + one), one << data_type.bits_dtype.type(information.nmant))
-    lowest[bits & data_type.bits_dtype.type((1 << information.nmant) - 1) == 0] = one << information.nmant
+    lowest = np.minimum(bits & (~bits + item), item << data_type.bits_dtype.type(information.nmant))
+    lowest[bits & data_type.bits_dtype.type((1 << information.nmant) - 1) == 0] = item << information.nmant
     enough = np.partition(lowest, bits.size - MOST_SUSPECTS)[bits.size - MOST_SUSPECTS]
     candidates = np.flatnonzero(lowest >= enough)
     exponents = exponents_of(bits[candidates].view(data_type.numpy), data_type).astype(np.int64)

@@ -39,12 +39,12 @@ def check_scheduler(address: str, seconds: float) -> None:
         if scheme != "tcp":
             return
         host, port = parse_host_port(location)
-        said = _said(host, port, seconds)
+        text = _said(host, port, seconds)
     except (OSError, ValueError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(f"no scheduler answers at {address}: {reason}", mend) from None
-    if said:
-        raise UsageError(f"what answers at {address} is no Dask scheduler: {said}", mend)
+    if text:
+        raise UsageError(f"what answers at {address} is no Dask scheduler: {text}", mend)
 
 
 def _said(host: str, port: int, seconds: float) -> str:
