@@ -97,3 +97,44 @@ def test_a_dead_reference_is_seen() -> None:
     assert dead_references('""":class:`~dmlcts.specs.Gone` :class:`~dmlcts.specs.DataType`"""', "dmlcts") == [
         "dmlcts.specs.Gone"
     ]
+
+
+PAGES = ("suites/LIFE_OF_A_CASE.md", "specs/TERMS.md")
+PLACE = re.compile(r"`((?:specs|backends|reports|suites)/[\w/.]+)`(?:: `([\w.]+)`)?")
+
+
+def defined(path: Path) -> set[str]:
+    """The functions, classes and methods of a module, as ``name`` and ``Class.name``."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{member.name}" for member in node.body if isinstance(member, ast.FunctionDef)}
+    return names
+
+
+def places_missing(text: str) -> list[str]:
+    """The places in the code that a page names and that are not there: a path, or a path and a name in it."""
+    missing = []
+    for path, name in PLACE.findall(text):
+        if not (ROOT / path).exists():
+            missing.append(path)
+        elif name and name not in defined(ROOT / path):
+            missing.append(f"{path}: {name}")
+    return missing
+
+
+def test_every_place_that_the_pages_on_the_code_name_is_there() -> None:
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert len(PLACE.findall(text)) > 10
+        assert places_missing(text) == [], page
+
+
+def test_a_missing_place_is_seen() -> None:
+    there = "`suites/judging/judge.py`: `Ledger.count`"
+    assert places_missing(f"{there}, `suites/judging/judge.py`: `Ledger.gone`, `suites/gone.py`") == [
+        "suites/judging/judge.py: Ledger.gone",
+        "suites/gone.py",
+    ]
