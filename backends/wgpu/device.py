@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +15,7 @@ from dmlcts.backends.wgpu.elements import Element, elements
 from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.kernel import WgpuKernel
 from dmlcts.backends.wgpu.layout import Axes, Limits
+from dmlcts.backends.wgpu.open_device import Compiled
 from dmlcts.backends.wgpu.programs import OPERATORS, Program, program_of
 from dmlcts.backends.wgpu.resources import Resources
 from dmlcts.backends.wgpu.shaders import GROUP, Shader, prepared_folder
@@ -79,15 +79,6 @@ def _native(adapter: Adapter, option: str, wanted: str, feature: str, unless: st
         cause = f"the adapter {adapter.name!r} does not offer {feature}"
         raise BackendUnavailable(cause, f"leave -o {option}=native out, and it is emulated")
     return wanted == "native" or (wanted == "auto" and offered and adapter.backend != unless)
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A shader, wgpu's pipeline of it, and the layout of its bind group."""
-
-    shader: Shader
-    pipeline: Any
-    layout: Any
 
 
 class WgpuDevice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,12 @@ from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import DeviceLost, ExecutionFailed, NotSupported
 from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.layout import Chunk, Place, chunks, coalesced, reads_what_it_writes
+from dmlcts.backends.wgpu.open_device import Compiled, OpenDevice
 from dmlcts.backends.wgpu.programs import Program
 from dmlcts.backends.wgpu.resources import PARAMETER_WORDS, Resources, rounded_up
 from dmlcts.backends.wgpu.shaders import GROUP, rows_of_axis
 from dmlcts.backends.wgpu.stream import WgpuStream
 from dmlcts.specs import OperatorDesc, Region
-
-if TYPE_CHECKING:
-    from dmlcts.backends.wgpu.device import Compiled, WgpuDevice
 
 _PLANS = 4
 
@@ -38,7 +36,7 @@ class Dispatch:
 
 
 class WgpuKernel:
-    """An operator that is ready to run; ``create`` of :class:`WgpuDevice` makes it.
+    """An operator that is ready to run; ``create`` of :class:`~dmlcts.backends.wgpu.device.WgpuDevice` makes it.
 
     Args:
         device: what it runs on.
@@ -51,7 +49,7 @@ class WgpuKernel:
 
     def __init__(
         self,
-        device: WgpuDevice,
+        device: OpenDevice,
         operator: OperatorDesc,
         program: Program,
         output: str,

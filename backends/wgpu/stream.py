@@ -11,19 +11,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends.contract import DeviceLost, ExecutionFailed, NotSupported
 from dmlcts.backends.wgpu.faults import faults_translated
+from dmlcts.backends.wgpu.open_device import OpenDevice
 from dmlcts.backends.wgpu.resources import Resources, rounded_up
 from dmlcts.backends.wgpu.shaders import GROUP, rendered
 from dmlcts.specs import Region
-
-if TYPE_CHECKING:
-    from dmlcts.backends.wgpu.device import WgpuDevice
 
 _PARAMETERS = 9
 _WORDS = (1 << 32) - 1
@@ -64,7 +62,7 @@ class WgpuStream:
 
     def __init__(
         self,
-        device: WgpuDevice,
+        device: OpenDevice,
         encode: Encode,
         memory: NDArray[np.uint8],
         source: Region,
@@ -210,7 +208,7 @@ class WgpuStream:
 class _Losing:
     """Around work on the device: wgpu's errors as the contract's; a device that is lost is remembered as such."""
 
-    def __init__(self, device: WgpuDevice, doing: str) -> None:
+    def __init__(self, device: OpenDevice, doing: str) -> None:
         self._device = device
         self._translated = faults_translated(doing)
 

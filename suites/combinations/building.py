@@ -29,7 +29,8 @@ from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, counts_of, space_of
 from dmlcts.suites.generation import distinct, operands
 from dmlcts.suites.generation.attributes import fitting_numbers
-from dmlcts.suites.generation.subject import Subject, tensor
+from dmlcts.suites.generation.descriptions import tensor
+from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
     "apart": Placement(),

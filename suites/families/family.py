@@ -23,7 +23,8 @@ from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites import conformance
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.generation.profiles import PROFILES
-from dmlcts.suites.generation.subject import Subject, named
+from dmlcts.suites.generation.signature_tensors import named
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import Checked
 from dmlcts.suites.running.options import Settings

@@ -10,17 +10,14 @@ import itertools
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dmlcts.specs import DataType
 from dmlcts.suites.cases.values import Array
 from dmlcts.suites.generation import distinct, edge_values
-from dmlcts.suites.generation.elements import Elements
-
-if TYPE_CHECKING:
-    from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.signature_tensors import SignatureTensors
 
 Pairs = list[Array]
 _MOST_CROSSED = 20_000
@@ -184,11 +181,11 @@ def _edge_arrays(types: tuple[DataType, ...], seed: int) -> tuple[Array, ...]:
     return joined
 
 
-def edges(subject: Subject) -> Iterator[Elements]:
-    """Edge values of all inputs together, for each of a few elements of the tensors that have only one."""
-    arrays = dict(zip(subject.inputs, _edge_arrays(tuple(subject.inputs.values()), subject.seed), strict=True))
-    for single in _shared_out(subject):
-        yield subject.of_arrays(arrays, single)
+def edges(tensors: SignatureTensors) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
+    """Edge values of all inputs together, with each of a few elements of the tensors that have only one."""
+    arrays = dict(zip(tensors.inputs, _edge_arrays(tuple(tensors.inputs.values()), tensors.seed), strict=True))
+    for single in _shared_out(tensors):
+        yield arrays, single
 
 
 def mixed(types: Mapping[str, DataType], seed: int) -> dict[str, Array]:
@@ -204,11 +201,11 @@ def mixed(types: Mapping[str, DataType], seed: int) -> dict[str, Array]:
     }
 
 
-def _shared_out(subject: Subject) -> list[dict[str, Array]]:
+def _shared_out(tensors: SignatureTensors) -> list[dict[str, Array]]:
     """Elements for the tensors that have one: of many sets this signature's share, where not all are asked for."""
-    sets = list(singles(subject.single, [name for name, row in subject.table.tensors.items() if row.nonzero]))
-    shares = max(1, len(sets) // _SHARE) if subject.profile.shares_out else 1
-    return sets[(zlib.crc32(str(subject.signature).encode()) + subject.seed) % shares :: shares]
+    sets = list(singles(tensors.single, [name for name, row in tensors.table.tensors.items() if row.nonzero]))
+    shares = max(1, len(sets) // _SHARE) if tensors.profile.shares_out else 1
+    return sets[(zlib.crc32(str(tensors.signature).encode()) + tensors.seed) % shares :: shares]
 
 
 def singles(types: Mapping[str, DataType], nonzero: Collection[str] = ()) -> Iterator[dict[str, Array]]:
@@ -229,13 +226,13 @@ def singles(types: Mapping[str, DataType], nonzero: Collection[str] = ()) -> Ite
             yield usual | {name: np.array([value], data_type.numpy)}
 
 
-def everything(subject: Subject) -> Iterator[Elements]:
+def everything(tensors: SignatureTensors) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
     """All patterns of one input of 8 or 16 bits, all pairs of two of 8 bits; nothing for wider ones."""
-    types = list(subject.inputs.values())
+    types = list(tensors.inputs.values())
     bits = 8 * sum(data_type.itemsize for data_type in types)
     if bits > 16:
         return
     every = [edge_values.every_pattern(data_type, nan=True) for data_type in types]
-    arrays = dict(zip(subject.inputs, (grid.ravel() for grid in np.meshgrid(*every, indexing="ij")), strict=True))
-    for single in _shared_out(subject):
-        yield subject.of_arrays(arrays, single)
+    arrays = dict(zip(tensors.inputs, (grid.ravel() for grid in np.meshgrid(*every, indexing="ij")), strict=True))
+    for single in _shared_out(tensors):
+        yield arrays, single

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,7 @@ from dmlcts.specs.description_data import DataReader, read_attributes, write_att
 from dmlcts.suites.isolation.framing import MOST_BYTES
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import Window, WorkerMemory
-
-if TYPE_CHECKING:
-    from dmlcts.suites.isolation.proxy import IsolatedDevice
+from dmlcts.suites.isolation.streams import Hosting
 
 Bytes = NDArray[np.uint8]
 
@@ -119,10 +117,33 @@ class _Known:
         return {"forget": forget, "kinds": kinds, "forms": forms, "lives": flat}, min(len(lives), _MOST_LIVES)
 
 
+class LivesHost(Hosting, Protocol):
+    """What keeps the worker process, and raises what it reports of many lives."""
+
+    timeout: float
+
+    def told(self, error: Mapping[str, Any]) -> None:
+        """Raise what the worker reports."""
+
+    def garbled(self, text: str) -> WorkerLost:
+        """The loss of a process that answers what nobody asked."""
+
+
+class NumberedDevice(Protocol):
+    """A device of the running process."""
+
+    @property
+    def host(self) -> LivesHost:
+        """What keeps the process."""
+
+    def number(self) -> int:
+        """The device's number there; it is opened where it is not yet."""
+
+
 class Lives:
     """The suite's side, of one device."""
 
-    def __init__(self, device: IsolatedDevice) -> None:
+    def __init__(self, device: NumberedDevice) -> None:
         self._device = device
         self._known = _Known()
         self._generation = 0

@@ -39,7 +39,9 @@ class Hosting(Protocol):
     def alive(self) -> bool:
         """Whether there is a process."""
 
-    def call(self, do: str, limit: float | None = None, **fields: Any) -> dict[str, Any]:
+    def call(
+        self, do: str, limit: float | None = None, begun: Callable[[], int] | None = None, **fields: Any
+    ) -> dict[str, Any]:
         """The answer."""
 
 

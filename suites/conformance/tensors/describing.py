@@ -17,9 +17,10 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.generation import activations
+from dmlcts.suites.generation.descriptions import tensor
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
-from dmlcts.suites.generation.subject import Subject, tensor
+from dmlcts.suites.generation.subject import Subject
 
 _MOST_NUMBERS = 7
 _LARGER = "tensor.total-size.larger"

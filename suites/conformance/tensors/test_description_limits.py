@@ -29,7 +29,8 @@ from dmlcts.suites.conformance.tensors.describing import (
     tensor_like,
     written_out,
 )
-from dmlcts.suites.generation.subject import Subject, tensor
+from dmlcts.suites.generation.descriptions import tensor
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 

@@ -11,7 +11,8 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.drawn import values
 from dmlcts.suites.generation.drawn.layouts import Form, Kinds, Layout, drawn_layouts
 from dmlcts.suites.generation.drawn.values import Generator
-from dmlcts.suites.generation.subject import Subject, named
+from dmlcts.suites.generation.signature_tensors import named
+from dmlcts.suites.generation.subject import Subject
 
 
 def generators(subject: Subject, test: str) -> Iterator[Generator]:

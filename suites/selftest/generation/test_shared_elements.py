@@ -20,8 +20,9 @@ from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.conformance.tensors import test_description_limits as limits
 from dmlcts.suites.conformance.values import test_kinds as kinds
 from dmlcts.suites.generation import distinct, edge_values
+from dmlcts.suites.generation.descriptions import tensor
 from dmlcts.suites.generation.profiles import QUICK
-from dmlcts.suites.generation.subject import Subject, tensor
+from dmlcts.suites.generation.subject import Subject
 
 TABLES = load_tables()
 LEVEL = FeatureLevel("6.4")

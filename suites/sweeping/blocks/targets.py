@@ -27,7 +27,8 @@ from dmlcts.suites.cases.oracles import of_one_type, oracle_of
 from dmlcts.suites.cases.values import Values, text
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.profiles import PROFILES, QUICK, Profile
-from dmlcts.suites.generation.subject import Subject, named
+from dmlcts.suites.generation.signature_tensors import named
+from dmlcts.suites.generation.subject import Subject
 
 Kind = Literal["patterns", "sample", "bounds"]
 
