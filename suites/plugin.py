@@ -108,14 +108,14 @@ def _refuse_misplaced(config: pytest.Config) -> None:
     Raises:
         UsageError: with the spelling that the suite takes.
     """
-    for value in config.getoption("override_ini") or ():
-        name = value.partition("=")[0]
+    for override in config.getoption("override_ini") or ():
+        name = override.partition("=")[0]
         if name == "strict":
             raise UsageError("--strict is an option of pytest, and asks the suite nothing", "write --strict-ieee")
         try:
             config.getini(name)
         except ValueError:
-            raise UsageError(f"-o {value} is no setting of pytest", f"write --option {value}") from None
+            raise UsageError(f"-o {override} is no setting of pytest", f"write --option {override}") from None
 
 
 def _read(config: pytest.Config) -> Settings:

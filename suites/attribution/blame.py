@@ -59,12 +59,12 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     if finding.case.beside and not finding.settled:
         fewest = fewest_kernels(bench, finding)
         if fewest is not None:
-            others = ", ".join(operator.name for operator in fewest.case.beside if operator != fewest.case.operator)
+            others = ", ".join(neighbour.name for neighbour in fewest.case.beside if neighbour != fewest.case.operator)
             return replace(fewest, title=f"{fewest.title} beside {others}", needs=("history",), settled=True)
         finding = repeated(bench, finding) or finding
-    candidate = unsteady(bench, finding)
-    if candidate is not None:
-        return candidate
+    unsteady_finding = unsteady(bench, finding)
+    if unsteady_finding is not None:
+        return unsteady_finding
     finding = restated(bench, finding)
     least = needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
     if finding.case.recipe is not None:
@@ -74,18 +74,18 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     fresh = bench.fresh()
     try:
         if not judge_case(fresh, least.case).findings:
-            candidate = unsteady(bench, least) or unsteady(bench, finding)
-            if candidate is not None:
-                return candidate
+            unsteady_finding = unsteady(bench, least) or unsteady(bench, finding)
+            if unsteady_finding is not None:
+                return unsteady_finding
             earlier = history(bench, finding)
             title = f"{least.title}, only after other kernels"
             unknown = replace(
                 finding, clause="execution.independent", title=title, suspects=(), deviation=Deviation.AFTER_OTHERS
             )
             return after(finding, earlier) if earlier else unknown
-        candidate = unsteady(fresh, least)
-        if candidate is not None:
-            return candidate  # its rhythm was that of the larger case
+        unsteady_finding = unsteady(fresh, least)
+        if unsteady_finding is not None:
+            return unsteady_finding  # its rhythm was that of the larger case
         if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
             count = least.case.operator.output.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
@@ -106,8 +106,12 @@ def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         return finding  # a packed tensor has a position, is written and stands at an offset as well
     packed = plain(bench, case, case.values, count)
     expectation = case.expectation if case.expectation == "one value" else "oracle"
-    candidate = again(bench, replace(packed, layout_clause="tensor.position", expectation=expectation), "fail")
-    return finding if candidate is None or candidate.clause != "tensor.position" else shrink(bench, candidate, effort)
+    packed_finding = again(bench, replace(packed, layout_clause="tensor.position", expectation=expectation), "fail")
+    return (
+        finding
+        if packed_finding is None or packed_finding.clause != "tensor.position"
+        else shrink(bench, packed_finding, effort)
+    )
 
 
 def needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
@@ -216,7 +220,7 @@ def _explaining(bench: Bench, finding: Finding) -> str:
 def _kind_of_inputs(case: Case) -> str:
     """What kind of strides the inputs have that have any: the first of these that one of them has."""
     kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
-    return next((literal for literal in ("broadcast", "permuted", "padded") if literal in kinds), "packed")
+    return next((kind for kind in ("broadcast", "permuted", "padded") if kind in kinds), "packed")
 
 
 def _strides(case: Case, factors: frozenset[str]) -> str:
@@ -239,8 +243,8 @@ def _of_its_tensor(finding: Finding) -> Finding:
 
     A combination was made for no tensor of the two: whether it gave both the same strides hangs on the seed.
     """
-    texts = {"input strides", "output strides"} & set(finding.needs)
-    if texts != {"output strides"} or not finding.clause.startswith("tensor.strides."):
+    factors = {"input strides", "output strides"} & set(finding.needs)
+    if factors != {"output strides"} or not finding.clause.startswith("tensor.strides."):
         return finding
     clause = "tensor.strides.output"
     return replace(finding, clause=clause, case=replace(finding.case, layout_clause=clause))

@@ -28,16 +28,16 @@ def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
     own = case.operator
     left = _MOST_DEVICES
 
-    def shows(case: Case) -> Finding | None:
+    def shows(smaller_case: Case) -> Finding | None:
         nonlocal left
         left -= 1
         fresh = bench.fresh()
         try:
-            findings = judge_case(fresh, case).findings
-            result = [seen for seen in findings if seen.case.beside and seen.case.operator == case.operator]
+            findings = judge_case(fresh, smaller_case).findings
+            matches = [seen for seen in findings if seen.case.beside and seen.case.operator == smaller_case.operator]
         finally:
             fresh.close()
-        return result[0] if result and result[0].outcome == finding.outcome else None
+        return matches[0] if matches and matches[0].outcome == finding.outcome else None
 
     others = [operator for operator in case.beside if operator != own]
     pairs = [pair for operator in others for pair in ((operator, own), (own, operator))]
@@ -46,7 +46,7 @@ def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
         best = shows(case)
         for operator in others:
             if best is not None and left > 0:
-                fewer = tuple(described for described in best.case.beside if described != operator)
+                fewer = tuple(neighbour for neighbour in best.case.beside if neighbour != operator)
                 best = shows(replace(case, beside=fewer)) or best
     if best is None or not all(shows(best.case) for _ in range(_CONFIRMED)):
         return None  # of so many tries one may have gone wrong by chance
@@ -69,10 +69,10 @@ def repeated(bench: Bench, finding: Finding) -> Finding | None:
             seen += judge_case(fresh, alone).findings[:1]
         finally:
             fresh.close()
-    flag = len(seen) == _CONFIRMED and all(
-        candidate.outcome == "fail" and candidate.clause == _REPEATABLE for candidate in seen
+    is_repeated = len(seen) == _CONFIRMED and all(
+        repetition.outcome == "fail" and repetition.clause == _REPEATABLE for repetition in seen
     )
-    return seen[0] if flag else None
+    return seen[0] if is_repeated else None
 
 
 def _one_element(bench: Bench, finding: Finding) -> Case:
@@ -86,5 +86,5 @@ def _one_element(bench: Bench, finding: Finding) -> Case:
     )
     alone = plain(bench, case, streams_of(case, shown), 1)
     tensors = alone.operator.tensors
-    beside = tuple(OperatorDesc(operator.name, tensors, operator.attributes) for operator in case.beside)
+    beside = tuple(OperatorDesc(neighbour.name, tensors, neighbour.attributes) for neighbour in case.beside)
     return replace(case, operator=alone.operator, values=alone.values, beside=beside)

@@ -73,8 +73,8 @@ def _of_special_value(bench: Bench, finding: Finding) -> str | None:
     acceptance = bench.oracle(case.operator).acceptance(inputs)
     results = [acceptance.alternatives, *acceptance.spans]
     numbers = [*inputs.values(), *_numbers_given(case), *(array for arrays in results for array in arrays)]
-    concatenate = np.concatenate([np.atleast_1d(array).astype(np.float64) for array in numbers])
-    if special(concatenate, case.data_type).any():
+    flat_numbers = np.concatenate([np.atleast_1d(array).astype(np.float64) for array in numbers])
+    if special(flat_numbers, case.data_type).any():
         return None
     return subject_of(bench, case).values_clause(case.operator.attributes)
 
@@ -88,8 +88,8 @@ def _elements(finding: Finding) -> dict[str, Array]:
 
 def _numbers_given(case: Case) -> list[Array]:
     """The numbers among the attributes: bounds, of the tensors' type or FLOAT."""
-    value = (
+    attribute_values = (
         attribute.value if isinstance(attribute, ScalarUnion) else attribute
         for attribute in case.operator.attributes.values()
     )
-    return [np.asarray(item) for item in value if isinstance(item, np.generic)]
+    return [np.asarray(number) for number in attribute_values if isinstance(number, np.generic)]

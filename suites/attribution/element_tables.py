@@ -58,14 +58,14 @@ def _oracle(bench: Bench, case: Case, execution: Execution) -> Oracle | None:
 
 def dispatches(bench: Bench, case: Case, executions: Sequence[Execution]) -> list[Dispatch]:
     """The dispatches of a judged case that were of its own description, each with the oracle's answer."""
-    result = []
+    records = []
     for execution in executions[: _OTHER_KERNELS.get(case.expectation, len(executions))]:
         oracle = _oracle(bench, case, execution)
         if oracle is not None:
             acceptance = oracle.acceptance(execution.inputs)
             wrong = np.flatnonzero(~oracle.admits(execution.inputs, execution.output))
-            result.append(Dispatch(execution, acceptance, wrong))
-    return result
+            records.append(Dispatch(execution, acceptance, wrong))
+    return records
 
 
 def _got(execution: Execution, index: int) -> str:
@@ -106,7 +106,7 @@ def _inputs(execution: Execution, sizes: tuple[int, ...]) -> dict[str, Array]:
     return {name: array.reshape(sizes) for name, array in execution.inputs.items()}
 
 
-def dump(folder: Path, case: Case, result: Sequence[Dispatch]) -> list[Path]:
+def dump(folder: Path, case: Case, records: Sequence[Dispatch]) -> list[Path]:
     """Write what went in, what came out and what is acceptable, each dispatch after the first in a folder of its own.
 
     ``input.npy`` (of several inputs ``ATensor.npy`` and so on) and ``output.npy`` have the tensors' sizes and element
@@ -119,7 +119,7 @@ def dump(folder: Path, case: Case, result: Sequence[Dispatch]) -> list[Path]:
     """
     written = []
     sizes = case.operator.output.sizes
-    for number, dispatch in enumerate(result, 1):
+    for number, dispatch in enumerate(records, 1):
         place = folder if number == 1 else folder / f"dispatch-{number}"
         wrong = np.zeros(dispatch.execution.output.size, bool)
         wrong[dispatch.wrong] = True

@@ -114,17 +114,17 @@ class Faults:
         """The finding, where it has the needs of a known fault."""
         if alone is not None:
             alone = of_its_value(self._bench, alone)
-            known = [candidate for candidate in self._known[alone.clause, alone.outcome] if _is_alone(candidate)]
-            smaller = self._confirmed(alone, known)
-            return None if smaller is None else self._explained(smaller)
+            known = [fault_alone for fault_alone in self._known[alone.clause, alone.outcome] if _is_alone(fault_alone)]
+            match = self._confirmed(alone, known)
+            return None if match is None else self._explained(match)
         for fault in self._known[finding.clause, finding.outcome]:
             if fault.settled or _is_alone(fault):
                 continue
             moved = transplanted(fault, finding)
-            smaller = None if moved is None else again(self._bench, moved, finding.outcome)
-            report = None if smaller is None or smaller.clause != fault.clause else self._confirmed(smaller, [fault])
-            if report is not None:
-                return replace(report, because=fault.because)
+            match = None if moved is None else again(self._bench, moved, finding.outcome)
+            repetition = None if match is None or match.clause != fault.clause else self._confirmed(match, [fault])
+            if repetition is not None:
+                return replace(repetition, because=fault.because)
         return None
 
     def _explained(self, finding: Finding) -> Finding:
@@ -162,8 +162,7 @@ class Faults:
         for fault in self._others(finding):
             if fault.clause == clause and _is_alone(fault) and fault.case.data_type is case.data_type:
                 wrong = not scaled or any(
-                    judged(bench, without_scale_bia).findings
-                    for without_scale_bia in without_scale_bias(bench, finding)
+                    judged(bench, unscaled_case).findings for unscaled_case in without_scale_bias(bench, finding)
                 )
                 if wrong and (not fault.needs or confirmed(bench, finding, fault.needs) is not None):
                     return replace(finding, because=clause)
@@ -172,26 +171,23 @@ class Faults:
     def _others(self, finding: Finding) -> list[Finding]:
         """The faults of the finding's operator that break other clauses, one for each clause and what it needs."""
         name = finding.case.operator.name
-        findings: dict[tuple[str, tuple[str, ...], DataType | None], Finding] = {}
-        for candidate in (fault for faults in self._known.values() for fault in faults):
+        others: dict[tuple[str, tuple[str, ...], DataType | None], Finding] = {}
+        for known_fault in (fault for faults in self._known.values() for fault in faults):
             stands = (
-                candidate.outcome == "fail"
-                and candidate.wrong
-                and not (candidate.because or candidate.settled or candidate.repeat)
+                known_fault.outcome == "fail"
+                and known_fault.wrong
+                and not (known_fault.because or known_fault.settled or known_fault.repeat)
             )
-            if stands and candidate.clause != finding.clause and candidate.case.operator.name == name:
-                kind = candidate.case.data_type if _is_alone(candidate) else None
-                findings.setdefault((candidate.clause, candidate.needs, kind), candidate)
-        return sorted(findings.values(), key=lambda smaller: len(smaller.needs))
+            if stands and known_fault.clause != finding.clause and known_fault.case.operator.name == name:
+                kind = known_fault.case.data_type if _is_alone(known_fault) else None
+                others.setdefault((known_fault.clause, known_fault.needs, kind), known_fault)
+        return sorted(others.values(), key=lambda other: len(other.needs))
 
     def _alone(self, finding: Finding) -> Finding | None:
         """The first value of the finding that is wrong in a packed tensor of its own; ``None`` where none is."""
         if finding.outcome != "fail":
             return None
-        tried = (
-            again(self._bench, single_element, finding.outcome)
-            for single_element in single_elements(self._bench, finding)
-        )
+        tried = (again(self._bench, single, finding.outcome) for single in single_elements(self._bench, finding))
         return next((candidate for candidate in tried if candidate is not None), None)
 
     def _confirmed(self, finding: Finding, faults: list[Finding]) -> Finding | None:

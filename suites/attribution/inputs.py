@@ -44,7 +44,7 @@ def _kinds(values: Any) -> list[str]:
         "subnormal": (values != 0) & (np.abs(values) < small),
         "-0.0": (values == 0) & np.signbit(values),
     }
-    return [name for name, kind in kinds.items() if kind.any()]
+    return [name for name, mask in kinds.items() if mask.any()]
 
 
 def _special(values: Any) -> Any:
@@ -130,8 +130,8 @@ def _simplest(bench: Bench, finding: Finding, seen: Tried) -> Finding:
     if not ordinary_ones.size:
         return finding
     best = simplest_first({case.operator.input_name: ordinary_ones}, np.arange(ordinary_ones.size))[0]
-    candidate = again(bench, replace(case, values=streams_of(case, [ordinary_ones[best]])), finding.outcome)
-    return finding if candidate is None or candidate.clause != finding.clause else candidate
+    simpler_finding = again(bench, replace(case, values=streams_of(case, [ordinary_ones[best]])), finding.outcome)
+    return finding if simpler_finding is None or simpler_finding.clause != finding.clause else simpler_finding
 
 
 def ranged(bench: Bench, finding: Finding) -> tuple[Finding, Tried]:
@@ -173,11 +173,11 @@ def tried(bench: Bench, case: Case, inputs: Array | None = None) -> Tried:
     seen = judge_case(bench, together).executions
     if not seen:
         return Tried(inputs[:0], np.zeros(0, bool))
-    values = seen[-1].inputs
+    run_inputs = seen[-1].inputs
     oracle = bench.oracle(together.operator)
     wrong = np.zeros(inputs.size, bool)
-    wrong[oracle.judge(values, seen[-1].output)] = True
-    open_ = oracle.acceptance(values).any_value
+    wrong[oracle.judge(run_inputs, seen[-1].output)] = True
+    open_ = oracle.acceptance(run_inputs).any_value
     known = np.ones(inputs.size, bool) if open_ is None else ~np.broadcast_to(open_, inputs.shape)
     return Tried(inputs[known], wrong[known])
 
@@ -208,12 +208,12 @@ def _numbers(ordinals: NDArray[np.int64], like: Array) -> Array:
 def _unknown(seen: Tried) -> Array:
     """Inputs between one that is right and the next that is wrong, ascending; none where those are neighbours."""
     places, ordinals = seen.edges(), _ordinal(seen.inputs)
-    values = [
+    ordinal_runs = [
         np.unique(np.linspace(ordinals[place - 1] + 1, ordinals[place] - 1, min(_BETWEEN, gap)).astype(np.int64))
         for place in places
         if (gap := int(ordinals[place] - ordinals[place - 1]) - 1) > 0
     ]
-    return _numbers(np.concatenate(values), seen.inputs) if values else seen.inputs[:0]
+    return _numbers(np.concatenate(ordinal_runs), seen.inputs) if ordinal_runs else seen.inputs[:0]
 
 
 def _said(seen: Tried) -> str:

@@ -64,8 +64,8 @@ class Needs:
     def told(self) -> str:
         """In words: "ScaleBias and input strides (right without ScaleBias; right with a packed input)"."""
         needs = self.needs[::-1]  # what a caller chooses first stands first
-        texts = [need.said for need in needs]
-        names = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+        words = [need.said for need in needs]
+        names = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
         return f"{names} ({'; '.join(f'right {need.right}' for need in needs)})"
 
 
@@ -97,10 +97,10 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
                 left -= 1
                 tried += 1
                 judgement = judged(bench, candidate)
-                smaller = next((item for item in judgement.findings if item.outcome == finding.outcome), None)
-                if smaller is not None and smaller.clause == finding.clause:
+                counterpart = next((other for other in judgement.findings if other.outcome == finding.outcome), None)
+                if counterpart is not None and counterpart.clause == finding.clause:
                     if factor.replaces:
-                        finding, removed = smaller, True
+                        finding, removed = counterpart, True
                     break
                 right += is_right(judgement)
             if tried and right == tried:

@@ -63,13 +63,13 @@ def counted(bench: Bench, finding: Finding, known: str = "") -> tuple[str, str, 
     if known:
         return "count", text, right
     larger = _longer(alike, count + min(count, _MOST_FURTHER))
-    candidate = again(bench, larger, finding.outcome)
-    if candidate is None:
+    larger_finding = again(bench, larger, finding.outcome)
+    if larger_finding is None:
         return "count", text, f"{right} and with {larger.operator.output.element_count}"
-    if candidate.index != place:  # wrong are the lowest of equal ones that come first
+    if larger_finding.index != place:  # wrong are the lowest of equal ones that come first
         return "count", text, right
     following = larger.operator.output.element_count - place
-    factor = "element" if candidate.wrong == 1 else "tail" if candidate.wrong == following else "elements"
+    factor = "element" if larger_finding.wrong == 1 else "tail" if larger_finding.wrong == following else "elements"
     return factor, _said(factor, place), _RIGHT[factor]
 
 

@@ -75,9 +75,9 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         return finding
     case = finding.case
     for candidate in single_elements(bench, finding):
-        result = again(bench, candidate, finding.outcome)
-        if result is not None:
-            return result
+        simpler_finding = again(bench, candidate, finding.outcome)
+        if simpler_finding is not None:
+            return simpler_finding
     best = again(bench, same, finding.outcome) if (same := _of_one_value(finding)) is not None else None
     best = finding if best is None or best.clause != finding.clause else best
     case = best.case
@@ -91,10 +91,10 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
                 continue
             budget -= 1
             elements -= candidate.operator.output.element_count
-            result = again(bench, candidate, finding.outcome)
-            if result is not None and result.clause == finding.clause:
+            simpler_finding = again(bench, candidate, finding.outcome)
+            if simpler_finding is not None and simpler_finding.clause == finding.clause:
                 axis = _shortened(case, candidate)
-                best, case, shrinking = result, candidate, True
+                best, case, shrinking = simpler_finding, candidate, True
                 break
             if budget <= 0 or elements <= 0 or bench.losses >= enough:
                 break
@@ -162,7 +162,7 @@ def _of_one_value(finding: Finding) -> Case | None:
 def _shortened(case: Case, less: Case) -> int:
     """The first dimension that is shorter in ``less``: the next to be tried, so that the others get their turn."""
     sizes = zip(case.operator.output.sizes, less.operator.output.sizes, strict=True)
-    return next((axis for axis, (number, other) in enumerate(sizes) if number != other), 0)
+    return next((axis for axis, (size, other) in enumerate(sizes) if size != other), 0)
 
 
 def smaller(case: Case, first: int = 0) -> Iterator[Case]:
@@ -218,8 +218,8 @@ def later(case: Case) -> Iterator[Case]:
 
 def _without_first(values: Values, count: int, left_out: int) -> Array:
     """A stream of ``count`` elements without the first of them; one that repeats stays as short as it is."""
-    elements = values.array(min(count, len(values)))
-    return elements[left_out:] if elements.size == count else np.roll(elements, -left_out)
+    period = values.array(min(count, len(values)))
+    return period[left_out:] if period.size == count else np.roll(period, -left_out)
 
 
 def spread(case: Case) -> dict[str, TensorDesc]:

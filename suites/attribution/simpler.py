@@ -269,8 +269,8 @@ def _bounds(case: Case) -> dict[str, np.float32]:
     return {name: value for name, value in case.operator.attributes.items() if isinstance(value, np.float32)}
 
 
-def _with_attributes(case: Case, value: Mapping[str, Attribute | float]) -> Case:
-    attributes = {**case.operator.attributes, **value}
+def _with_attributes(case: Case, changes: Mapping[str, Attribute | float]) -> Case:
+    attributes = {**case.operator.attributes, **changes}
     return case.with_operator(OperatorDesc(case.operator.name, case.operator.tensors, attributes))
 
 
@@ -364,10 +364,10 @@ def _strides_said(case: Case) -> str:
     if len(inputs) == 1:
         return "input strides"
     names = strided_inputs(case)
-    texts = [layout_said(name, inputs[name]) for name in names]
-    if all(words.startswith("strides of") for words in texts):
+    descriptions = [layout_said(name, inputs[name]) for name in names]
+    if all(words.startswith("strides of") for words in descriptions):
         return f"strides of {' and '.join(names)}"  # of one element each, or as packed tensors have them
-    return " and ".join(texts)
+    return " and ".join(descriptions)
 
 
 def _packed_said(bench: Bench, case: Case) -> str:

@@ -53,13 +53,13 @@ def restated(bench: Bench, finding: Finding) -> Finding:
 def _alike(finding: Finding, seen: Sequence[Judgement]) -> Finding:
     """The first finding of some judgements that is about the same; else the finding itself."""
     about = (finding.clause, finding.outcome, finding.case)
-    findings = (
+    similar_findings = (
         candidate
         for judgement in seen
         for candidate in judgement.findings
         if (candidate.clause, candidate.outcome, candidate.case) == about
     )
-    return next(findings, finding)
+    return next(similar_findings, finding)
 
 
 def unsteady(bench: Bench, finding: Finding) -> Finding | None:
@@ -129,7 +129,7 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
     large = case.operator.output.element_count > _MANY_ELEMENTS
     turns = _turns(bench, case)
     dispatches = turns if large else 3 * turns + len(case.earlier) + 2 * len(case.beside) + len(case.steps)
-    judgements: list[Judgement] = []
+    joint_judgements: list[Judgement] = []
     single: list[Judgement] = []
     for _ in range(_FEW_TRIES if large else _COMPANY_TRIES):
         fresh = bench.fresh()
@@ -137,12 +137,12 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
             single += [judge_case(fresh, alone) for _ in range(dispatches)]
         finally:
             fresh.close()
-        judgements.append(_in_company(bench, case) if holds_company else judge_case(bench, case))
+        joint_judgements.append(_in_company(bench, case) if holds_company else judge_case(bench, case))
     apart = sum(_wrong(judgement, "fail") for judgement in single)
-    together = sum(_wrong(judgement, "fail") for judgement in judgements)
-    if not apart and together == len(judgements) and len(set(map(_digest, judgements))) == 1:
+    together = sum(_wrong(judgement, "fail") for judgement in joint_judgements)
+    if not apart and together == len(joint_judgements) and len(set(map(_digest, joint_judgements))) == 1:
         return finding
-    return by_chance(first, apart + together + 1, len(single) + len(judgements) + 1)
+    return by_chance(first, apart + together + 1, len(single) + len(joint_judgements) + 1)
 
 
 def _turns(bench: Bench, case: Case) -> int:
@@ -165,12 +165,12 @@ def _in_company(bench: Bench, case: Case) -> Judgement:
 def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:
     """The finding as one that does not come every time."""
     times = f"wrong {many(wrong, 'time')} of {tries}"
-    text = f"{times}, the same case on the same device" if wrong < tries else f"{times}, never in the same way twice"
+    title = f"{times}, the same case on the same device" if wrong < tries else f"{times}, never in the same way twice"
     return replace(
         finding,
         clause="execution.repeatable",
         title=f"{finding.title}, {times}: not repeatable",
-        details=(*finding.details, ("again", text)),
+        details=(*finding.details, ("again", title)),
         suspects=(),
         settled=True,
         repeat=REPEAT,
@@ -180,7 +180,7 @@ def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:
 
 def after(finding: Finding, earlier: tuple[Case, ...]) -> Finding:
     """The finding as one that needs other cases before it, which its case then holds."""
-    names = ", ".join(f"{case.operator.name} on {case.data_type.name}" for case in earlier)
+    names = ", ".join(f"{case_before.operator.name} on {case_before.data_type.name}" for case_before in earlier)
     return replace(
         finding,
         clause="execution.independent",
@@ -197,7 +197,7 @@ def history(bench: Bench, finding: Finding) -> tuple[Case, ...]:
     """The fewest cases that make a finding's case go wrong on a fresh device, of those that ran before it; or none."""
     case = finding.case
     ran = list(bench.history)
-    first = next((index for index, example in enumerate(ran) if example is case), len(ran))
+    first = next((index for index, past_case in enumerate(ran) if past_case is case), len(ran))
     ran = ran[:first]
     left = _MOST_DEVICES
 

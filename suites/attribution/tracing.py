@@ -53,12 +53,12 @@ def traced(bench: Bench, finding: Finding) -> Finding:
     if finding.index < 0 or not finding.wrong or case.expectation not in _EXPECTATIONS or not small:
         return finding
     own = {name: array[finding.index] for name, array in bench.prepare(case).inputs.items()}
-    marked = {name: two for name in names if (two := _two_marks(bench, case, own, name)) is not None}
-    kernel = bench.create(case.operator) if marked else None
+    mark_pairs = {name: two for name in names if (two := _two_marks(bench, case, own, name)) is not None}
+    kernel = bench.create(case.operator) if mark_pairs else None
     if kernel is None or isinstance(kernel, (Refusal, Mishap)):
         return finding
-    result = (_Tracer(bench, kernel, case, finding.index, name, two).origin() for name, two in marked.items())
-    origin, words = next(((item, words) for item, words in result if words), (Origin.UNKNOWN, ""))
+    origins = (_Tracer(bench, kernel, case, finding.index, name, two).origin() for name, two in mark_pairs.items())
+    origin, words = next(((candidate, words) for candidate, words in origins if words), (Origin.UNKNOWN, ""))
     bench.closed(kernel)
     return replace(finding, details=(*finding.details, ("origin", words)), origin=origin) if words else finding
 
@@ -85,7 +85,7 @@ class _Tracer:
     def origin(self) -> tuple[Origin, str]:
         """What the value changes with, and that in words; "" where with nothing but its own elements."""
         several = len(self._case.operator.inputs) > 1
-        text, tensors, inputs = (
+        subject, tensors, inputs = (
             (self._name, "all tensors", "the inputs") if several else ("the input", "both tensors", "the input")
         )
         base = self._value()
@@ -94,7 +94,7 @@ class _Tracer:
         if self._value(guards=True) not in (base, None):
             return Origin.OUTSIDE, f"it changes with the bytes outside {tensors}: read outside {inputs}"
         if self._value(padding=True) not in (base, None):
-            return Origin.GAP, f"it changes with bytes of {text} that hold no element: read from a gap"
+            return Origin.GAP, f"it changes with bytes of {subject} that hold no element: read from a gap"
         if not self._case.placement.in_place and self._value(output=True) not in (base, None):
             return Origin.OUTPUT, "it changes with what the output held before: read from the output"
         tensor = self._case.operator.tensors[self._name]
@@ -104,7 +104,7 @@ class _Tracer:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._value(others=range(low, middle)) != base else (middle, high)
-        return Origin.OTHER_ELEMENT, f"it changes with {text} at index {index_text(tensor, low)}: another element's"
+        return Origin.OTHER_ELEMENT, f"it changes with {subject} at index {index_text(tensor, low)}: another element's"
 
     def _value(
         self, *, guards: bool = False, padding: bool = False, output: bool = False, others: range = range(0)

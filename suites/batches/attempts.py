@@ -64,7 +64,7 @@ def dispatch_many(bench: Bench, cases: Sequence[Case]) -> Ended:
 
 def _lived(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> Ended:
     """How the lives ended, up to the one that lost the process or the device."""
-    result: dict[int, Attempt] = {}
+    attempts: dict[int, Attempt] = {}
     number = 0
     while number < len(lives):
         for error in asked(bench, memory, lives[number:]):
@@ -72,8 +72,8 @@ def _lived(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> Ended:
             closed = error is None and memory is None  # which is no dispatch that others have before them
             outcome = "" if closed else bench.came_of(lives[number].operator, error)
             if bench.losses > losses:
-                return Ended(result, number, outcome if isinstance(outcome, Mishap) else None)
+                return Ended(attempts, number, outcome if isinstance(outcome, Mishap) else None)
             if outcome is not None:
-                result[number] = None if isinstance(outcome, str) else outcome
+                attempts[number] = None if isinstance(outcome, str) else outcome
             number += 1
-    return Ended(result)
+    return Ended(attempts)

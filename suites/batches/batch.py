@@ -46,15 +46,15 @@ def fill(members: Sequence[Member], memory: Bytes) -> None:
     starts = np.array([member.start for member in members])
     for name in first.values:
         spots = [member.plan.stored[name] for member in members]
-        result = Spots(spots, starts, first.operator.tensors[name].data_type.numpy)
-        _store(members, name, spots, result, memory, streams)
+        all_spots = Spots(spots, starts, first.operator.tensors[name].data_type.numpy)
+        _store(members, name, spots, all_spots, memory, streams)
 
 
 def _store(
     members: Sequence[Member],
     name: str,
     spots: Sequence[Spot],
-    result: Spots,
+    all_spots: Spots,
     memory: Bytes,
     streams: dict[tuple[Values, int], Array],
 ) -> None:
@@ -64,20 +64,20 @@ def _store(
         members: of one operator, types and attributes.
         name: the input's.
         spots: where each member's elements stand in its memory.
-        result: the same in the arena.
+        all_spots: the same in the arena.
         memory: the arena.
         streams: what was made of streams before.
     """
     values, last, count, array = [], None, 0, None
     for member, spot in zip(members, spots, strict=True):
-        value = member.case.values[name]
-        if array is None or value is not last or spot.count != count:
-            last, count = value, spot.count
-            array = streams.get((value, count))
+        source = member.case.values[name]
+        if array is None or source is not last or spot.count != count:
+            last, count = source, spot.count
+            array = streams.get((source, count))
             if array is None:
-                array = streams[value, count] = value.array(count)
+                array = streams[source, count] = source.array(count)
         values.append(array)
-    result.write(memory, np.concatenate(values))
+    all_spots.write(memory, np.concatenate(values))
 
 
 class Group:
@@ -117,20 +117,20 @@ class Group:
 
     def _spots(self, name: str) -> Spots:
         """Where the elements of a tensor stand in the arena."""
-        read = self._read.get(name)
-        if read is None:
+        all_spots = self._read.get(name)
+        if all_spots is None:
             spots = [member.plan.read[name] for member in self.members]
-            read = self._read[name] = Spots(spots, self._starts, self._types[name].numpy, self._counts)
-        return read
+            all_spots = self._read[name] = Spots(spots, self._starts, self._types[name].numpy, self._counts)
+        return all_spots
 
     def fill(self, memory: Bytes) -> None:
         """As :func:`fill`; where a tensor holds each element once, those that are put there are those that are read."""
         streams: dict[tuple[Values, int], Array] = {}
         for name in self.members[0].case.values:
             spots = [member.plan.stored[name] for member in self.members]
-            flag = all(member.plan.read[name] is spot for member, spot in zip(self.members, spots, strict=True))
-            result = self._spots(name) if flag else Spots(spots, self._starts, self._types[name].numpy)
-            _store(self.members, name, spots, result, memory, streams)
+            is_same = all(member.plan.read[name] is spot for member, spot in zip(self.members, spots, strict=True))
+            all_spots = self._spots(name) if is_same else Spots(spots, self._starts, self._types[name].numpy)
+            _store(self.members, name, spots, all_spots, memory, streams)
 
     def ask(self, memory: Bytes) -> None:
         """Read the inputs back, and ask the oracle what is expected of them."""
@@ -274,24 +274,24 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
     memory = aligned_memory(end)
     prepare(groups, memory, bench.masks)
     before = memory.copy()
-    actual = []
+    outcomes = []
     for member in members:
         bench.remember(member.case)
         part = memory[member.start : member.start + member.plan.size]
-        actual.append(bench.lived(member.case.operator, part, member.plan.regions))
-    numbers = suspected(groups, members, memory, before, actual)
+        outcomes.append(bench.lived(member.case.operator, part, member.plan.regions))
+    suspects = suspected(groups, members, memory, before, outcomes)
     placed = placing(groups)
-    for number, (member, outcome) in enumerate(zip(members, actual, strict=True)):
+    for number, (member, outcome) in enumerate(zip(members, outcomes, strict=True)):
         group, place = placed[id(member)]
-        yield group.ran(bench, place, outcome, memory, before if number in numbers else None, member.plan.room)
+        yield group.ran(bench, place, outcome, memory, before if number in suspects else None, member.plan.room)
 
 
 def by_kind(members: Sequence[Member]) -> list[list[Member]]:
     """The members of each operator, types and attributes."""
-    result: dict[Any, list[Member]] = {}
+    members_by_kind: dict[Any, list[Member]] = {}
     for member in members:
-        result.setdefault(member.case.operator.kind, []).append(member)
-    return list(result.values())
+        members_by_kind.setdefault(member.case.operator.kind, []).append(member)
+    return list(members_by_kind.values())
 
 
 def grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
@@ -315,7 +315,7 @@ def placing(groups: Sequence[Group]) -> dict[int, tuple[Group, int]]:
 
 
 def suspected(
-    groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, actual: Sequence[object]
+    groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, outcomes: Sequence[object]
 ) -> set[int]:
     """Which members came back with something that has to be looked at by itself.
 
@@ -324,29 +324,29 @@ def suspected(
         members: in the order of the batch.
         memory: the arena as the dispatches left it.
         before: as it was before them.
-        actual: what became of each; text where the dispatch came back.
+        outcomes: what became of each; text where the dispatch came back.
     """
     number = {id(member): place for place, member in enumerate(members)}
     after = before.copy()
-    result = set()
+    suspects = set()
     for group in groups:
         places = [number[id(member)] for member in group.members]
-        stopped = [not isinstance(actual[place], str) for place in places]
+        stopped = [not isinstance(outcomes[place], str) for place in places]
         ran = ~np.array(stopped) if any(stopped) else None
-        result |= {places[place] for place in group.wrong(memory, ran)}
+        suspects |= {places[place] for place in group.wrong(memory, ran)}
         group.settle(after, ran)
     words, known = memory.view(np.uint64), after.view(np.uint64)
     if np.array_equal(words, known):
-        return result
+        return suspects
     starts = np.array([member.start for member in members])
     changed = np.flatnonzero(words != known) * 8
     for place in np.unique(np.searchsorted(starts, changed, "right") - 1).tolist():
         item = members[place]
-        if not isinstance(actual[place], str):
+        if not isinstance(outcomes[place], str):
             continue
         if is_changed_outside(item, memory, after, item.plan.room):
-            result.add(place)
-    return result
+            suspects.add(place)
+    return suspects
 
 
 def is_changed_outside(member: Member, memory: Bytes, known: Bytes, size: int) -> bool:

@@ -83,10 +83,10 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
         some = range(begin, begin + len(errors))
         for place in some:
             bench.remember(members[place].case)
-        actual = [bench.came_of(due[place].operator, error) for place, error in zip(some, errors, strict=True)]
+        outcomes = [bench.came_of(due[place].operator, error) for place, error in zip(some, errors, strict=True)]
         lost = bench.losses > losses
         late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
-        look = _Look(groups, members, memory, known, dict(zip(some, actual, strict=True)))
+        look = _Look(groups, members, memory, known, dict(zip(some, outcomes, strict=True)))
         strayed = look.strayed or _broken(memory)
         begin = some.stop
         if begin < len(members):
@@ -95,12 +95,12 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
                 memory[behind:] = before[behind:]
             known = memory.copy()
         if strayed or late or (look.suspected and not _guarded(memory)):
-            last = actual[-1] if lost else None
+            last = outcomes[-1] if lost else None
             owner = look.owner if look.owner in some else some.stop - 1
             blamed = last if isinstance(last, Mishap) and late else None
             yield Doubted(tuple(members[place].case for place in some), owner - some.start, blamed, strayed)
             continue
-        for place, outcome in zip(some, actual, strict=True):
+        for place, outcome in zip(some, outcomes, strict=True):
             item = members[place]
             if outcome is None:
                 yield Doubted((item.case,))
@@ -128,27 +128,29 @@ def run_programs_isolated(bench: Bench, programs: Sequence[Program]) -> Iterator
     laid.fill(memory, bench.masks)
     before = memory.copy()
     followed = [_Followed(bench, program, laid) for program in programs]
-    due = [(item, step, life) for item in followed for step, life in item.steps]
+    due = [(tracker, step, life) for tracker in followed for step, life in tracker.steps]
     losses, late, begin = bench.losses, False, 0
     while begin < len(due) and bench.losses == losses:
         errors = asked(bench, memory, [life for _, _, life in due[begin:]], laid.end)
         late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
-        for (entry, step, _), error in zip(due[begin:], errors, strict=False):
-            entry.take(step, error)
+        for (tracker, step, _), error in zip(due[begin:], errors, strict=False):
+            tracker.take(step, error)
         begin += len(errors)
-    ran = [item for item in followed if item.begun]
-    texts = laid.came([item.came for item in ran])
-    known = {place: history for place, history in enumerate(texts) if history is not None}
+    ran = [tracker for tracker in followed if tracker.begun]
+    histories = laid.came([tracker.came for tracker in ran])
+    known = {place: history for place, history in enumerate(histories) if history is not None}
     look = _Look(laid.groups, laid.judged, memory[: laid.end], before[: laid.end], dict(known))
     strayed = look.strayed or _broken(memory)
     if strayed or late:
         blamed = ran[-1].stopped if late else None
-        cases = tuple(item.program.case for item in ran)
+        cases = tuple(tracker.program.case for tracker in ran)
         yield Doubted(cases, len(ran) - 1, blamed if isinstance(blamed, Mishap) else None, strayed)
         return
-    endeds = laid.ended(bench, [(item.program, item.came) for item in ran], look.suspected, memory, before, _size)
-    for entry, ended in zip(ran, endeds, strict=True):
-        yield ended if entry.is_known else Doubted((entry.program.case,))
+    endings = laid.ended(
+        bench, [(tracker.program, tracker.came) for tracker in ran], look.suspected, memory, before, _size
+    )
+    for tracker, ended in zip(ran, endings, strict=True):
+        yield ended if tracker.is_known else Doubted((tracker.program.case,))
 
 
 def _size(plan: Plan) -> int:
@@ -201,10 +203,10 @@ class _Followed:
                 operator = step.operator
             elif step is not None:
                 operator = self._kernels[step.kernel].operator
-            came_of = self._bench.came_of(operator, error)
+            outcome = self._bench.came_of(operator, error)
             self._last = self._last if step is None else step
-            self.is_known = came_of is not None
-            self.stopped = None if isinstance(came_of, str) else came_of
+            self.is_known = outcome is not None
+            self.stopped = None if isinstance(outcome, str) else outcome
         elif step is not None:
             self._last = step
             self._follow(step)
@@ -270,10 +272,10 @@ def _guarded(memory: Bytes) -> bool:
 def _broken(memory: Bytes) -> str:
     """What was written around the memory, in words, "" for nothing; it is put right for the next look."""
     lease = SharedMemory.lease_of(memory)
-    text = "" if lease is None else lease.segment.broken(memory.size)
-    if lease is not None and text:
+    damage = "" if lease is None else lease.segment.broken(memory.size)
+    if lease is not None and damage:
         lease.segment.arm(memory.size)
-    return text
+    return damage
 
 
 class _Look:
@@ -293,7 +295,7 @@ class _Look:
     """
 
     def __init__(
-        self, groups: Sequence[Group], members: Sequence[Member], memory: Bytes, known: Bytes, cames: dict[int, Came]
+        self, groups: Sequence[Group], members: Sequence[Member], memory: Bytes, known: Bytes, outcomes: dict[int, Came]
     ) -> None:
         self.suspected: set[int] = set()
         self.strayed = ""
@@ -302,7 +304,7 @@ class _Look:
         after = known.copy()
         for group in groups:
             places = [number[id(member)] for member in group.members]
-            ran = np.array([isinstance(cames.get(place), str) for place in places])
+            ran = np.array([isinstance(outcomes.get(place), str) for place in places])
             self.suspected |= {places[place] for place in group.wrong(memory, ran)}
             group.settle(after, ran)
         words, expected = memory.view(np.uint64), after.view(np.uint64)
@@ -312,7 +314,7 @@ class _Look:
         starts = np.array([member.start for member in members])
         owners = np.searchsorted(starts, changed, "right") - 1
         sizes = np.array([member.plan.size for member in members])
-        own = np.isin(owners, list(cames)) & (changed - starts[owners] < sizes[owners])
+        own = np.isin(owners, list(outcomes)) & (changed - starts[owners] < sizes[owners])
         if not own.all():
             stray = changed[~own]
             self.owner = int(owners[~own][0])
@@ -322,5 +324,5 @@ class _Look:
             )
         for place in np.unique(owners[own]).tolist():
             item = members[place]
-            if isinstance(cames[place], str) and is_changed_outside(item, memory, after, item.plan.size):
+            if isinstance(outcomes[place], str) and is_changed_outside(item, memory, after, item.plan.size):
                 self.suspected.add(place)

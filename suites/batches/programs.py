@@ -137,9 +137,9 @@ def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
     laid.fill(before, bench.masks)
     after = before.copy()
     ended = [_run(bench, program, laid.members, before, after) for program in programs]
-    texts = laid.came(ended)
-    numbers = suspected(laid.groups, laid.judged, after, before, texts)
-    yield from laid.ended(bench, list(zip(programs, ended, strict=True)), numbers, after, before, _room)
+    histories = laid.came(ended)
+    suspects = suspected(laid.groups, laid.judged, after, before, histories)
+    yield from laid.ended(bench, list(zip(programs, ended, strict=True)), suspects, after, before, _room)
 
 
 def _room(plan: Plan) -> int:
@@ -194,7 +194,7 @@ class Laid:
         self,
         bench: Bench,
         ended: Sequence[tuple[Program, Progress]],
-        numbers: set[int],
+        suspect_numbers: set[int],
         after: Bytes,
         before: Bytes,
         size: Callable[[Plan], int],
@@ -204,12 +204,12 @@ class Laid:
         Args:
             bench: what they ran on.
             ended: what came of each.
-            numbers: which judged dispatches left something that may be wrong, by their places.
+            suspect_numbers: which judged dispatches left something that may be wrong, by their places.
             after: the arena as the dispatches left it.
             before: as it was before.
             size: gives how many bytes of a plan's part are looked at.
         """
-        wrong, placed = {id(self.judged[place]) for place in numbers}, placing(self.groups)
+        wrong, placed = {id(self.judged[place]) for place in suspect_numbers}, placing(self.groups)
         for program, (stopped, last, noted) in ended:
             suspects = []
             for step, history in noted:
@@ -241,13 +241,13 @@ def _run(bench: Bench, program: Program, members: dict[int, Member], before: Byt
             start, plan = members[id(step)].start, step.plan
             place = slice(start, start + plan.room)
             work[: plan.room] = before[place]
-            dispatched = bench.dispatched(kernels[step.kernel], step.case.operator, work[: plan.size], plan.regions)
-            if isinstance(dispatched, Mishap):
-                stopped = dispatched
+            outcome = bench.dispatched(kernels[step.kernel], step.case.operator, work[: plan.size], plan.regions)
+            if isinstance(outcome, Mishap):
+                stopped = outcome
                 break
             if step.judged:
                 after[place] = work[: plan.room]
-                noted.append((step, dispatched))
+                noted.append((step, outcome))
     for kernel in kernels.values():
         bench.closed(kernel)
     return stopped, step, noted

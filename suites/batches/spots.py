@@ -124,9 +124,7 @@ class Spots:
             ends = np.cumsum(self._counts)
             of_few = np.array([spot.places is not None for spot in spots])
             large = np.flatnonzero(~of_few).tolist()
-            self._large = [
-                (number, slice(int(ends[number] - self._counts[number]), int(ends[number]))) for number in large
-            ]
+            self._large = [(index, slice(int(ends[index] - self._counts[index]), int(ends[index]))) for index in large]
             self._few = np.flatnonzero(of_few)
             self._shares = np.flatnonzero(np.repeat(of_few, self._counts))
         self._listed = self._listed + np.repeat(starts[self._few] // dtype.itemsize, self._counts[self._few])

@@ -85,24 +85,24 @@ def load_reference(path: str | Path, backend: str) -> dict[str, Any]:
         DocumentError: it is not one.
         UsageError: it tells of another backend, or of a machine with another number of processors.
     """
-    result = load_document(path, "bench-1", "write one with `dmlcts bench --json FILE`")
+    reference = load_document(path, "bench-1", "write one with `dmlcts bench --json FILE`")
     here = os.cpu_count() or 1
-    if result["backend"] != backend:
-        raise UsageError(f"{path} tells of {result['backend']}, not of {backend}", "write one for it with --json")
-    if result["processors"] != here:
+    if reference["backend"] != backend:
+        raise UsageError(f"{path} tells of {reference['backend']}, not of {backend}", "write one for it with --json")
+    if reference["processors"] != here:
         raise UsageError(
-            f"{path} was measured with {result['processors']} processors; this machine has {here}",
+            f"{path} was measured with {reference['processors']} processors; this machine has {here}",
             "write one for it with --json",
         )
-    return result
+    return reference
 
 
-def ratios(result: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def ratios(benchmark: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Each figure's share of ``np.rint``'s rate, now and in the reference, by what was measured; of yardsticks none."""
     then = {figure["what"]: figure["of_rint"] for figure in reference["figures"] if figure["name"] not in _YARDSTICKS}
     return {
         figure["what"]: (figure["of_rint"], then[figure["what"]])
-        for figure in result["figures"]
+        for figure in benchmark["figures"]
         if figure["what"] in then
     }
 
@@ -112,16 +112,16 @@ def slower(compared: Mapping[str, tuple[float, float]]) -> list[str]:
     return [what for what, (now, then) in compared.items() if now < (1 - TOLERATED) * then]
 
 
-def costs(result: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def costs(benchmark: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """What the engine costs beside bare numpy, now and in the reference, by the operator; "" for a case."""
-    now, then = (_costs(record.get("engine")) for record in (result, reference))
+    now, then = (_costs(source.get("engine")) for source in (benchmark, reference))
     return {name: (ratio, then[name]) for name, ratio in now.items() if ratio and then.get(name)}
 
 
 def _costs(engine: Mapping[str, Any] | None) -> dict[str, float]:
     if engine is None:
         return {}
-    return {"": engine["case"]["ratio"], **{item["operator"]: item["ratio"] for item in engine["operators"]}}
+    return {"": engine["case"]["ratio"], **{row["operator"]: row["ratio"] for row in engine["operators"]}}
 
 
 def dearer(compared: Mapping[str, tuple[float, float]]) -> list[str]:
@@ -130,7 +130,7 @@ def dearer(compared: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def better(
-    record: Mapping[str, tuple[float, float]], other: Mapping[str, tuple[float, float]]
+    first: Mapping[str, tuple[float, float]], other: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """The better of two measurements of each figure; ``other`` may lack some."""
-    return {what: max(pair, other.get(what, pair)) for what, pair in record.items()}
+    return {what: max(pair, other.get(what, pair)) for what, pair in first.items()}

@@ -79,7 +79,7 @@ def figures_of(asked: Measured, report: Told, only: Collection[str] = ()) -> lis
 
 def again_where_slower(
     asked: Measured,
-    result: Mapping[str, Any],
+    benchmark: Mapping[str, Any],
     reference: Mapping[str, Any],
     report: Told,
     measure: Callable[[Measured, Told, Collection[str]], list[Figure]] = figures_of,
@@ -91,10 +91,10 @@ def again_where_slower(
     Raises:
         UsageError: no figure was measured alike in both.
     """
-    compared = ratios(result, reference)
+    compared = ratios(benchmark, reference)
     if not compared:
         raise UsageError("the two have no figure in common", "measure both with the same options")
-    names = {figure["what"]: figure["name"] for figure in result["figures"]}
+    names = {figure["what"]: figure["name"] for figure in benchmark["figures"]}
     for _ in range(_TRIES - 1):
         slow = slower(compared)
         if not slow:
@@ -106,7 +106,7 @@ def again_where_slower(
 
 
 def again_where_dearer(
-    result: Mapping[str, Any],
+    benchmark: Mapping[str, Any],
     reference: Mapping[str, Any],
     report: Told,
     measure: Callable[[Sequence[str], Told], dict[str, Any]] = engine_cost,
@@ -115,7 +115,7 @@ def again_where_dearer(
 
     A reference that says nothing of it is compared with nothing.
     """
-    compared = costs(result, reference)
+    compared = costs(benchmark, reference)
     for _ in range(_TRIES - 1):
         dear = dearer(compared)
         if not dear:

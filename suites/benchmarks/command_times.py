@@ -69,9 +69,9 @@ def _run(script: str, words: Sequence[str], *codes: int) -> _Spent:
             raise
         if process.returncode not in codes:
             errors.seek(0)
-            text = errors.read().decode(errors="replace").strip()[-_MOST_SAID:]
+            message = errors.read().decode(errors="replace").strip()[-_MOST_SAID:]
             raise UsageError(
-                f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {text}",
+                f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {message}",
                 "make it run, or measure with --no-run",
             )
     return spent
@@ -122,14 +122,14 @@ def command_times(
     with tempfile.TemporaryDirectory() as folder:
         words = _run_words(backend, options, operators, folder)
         scripts = {"python": ("pass", []), "help": (_ENTRY, ["--help"]), "first_case": (_FIRST_CASE, words)}
-        result: dict[str, Any] = {
-            f"{name}_seconds": round(min(_run(script, texts, 0).seconds for _ in range(_ROUNDS)), 3)
-            for name, (script, texts) in scripts.items()
+        times: dict[str, Any] = {
+            f"{name}_seconds": round(min(_run(script, arguments, 0).seconds for _ in range(_ROUNDS)), 3)
+            for name, (script, arguments) in scripts.items()
         }
     report(f"a quick run of {', '.join(operators)} on {backend}, {os.cpu_count() or 1} processes")
-    result["quick_run"] = quick_run(backend, options, operators)
-    result["quick_run_on_cpu"] = None
+    times["quick_run"] = quick_run(backend, options, operators)
+    times["quick_run_on_cpu"] = None
     if backend != "cpu":
         report("the same on cpu")
-        result["quick_run_on_cpu"] = quick_run("cpu", (), operators)
-    return result
+        times["quick_run_on_cpu"] = quick_run("cpu", (), operators)
+    return times

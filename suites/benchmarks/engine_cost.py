@@ -183,13 +183,13 @@ class Noted:
         taken = []
         for _ in range(self._rounds if calls else 0):
             fresh = [
-                (call, (value[0].copy(), *value[1:]) if isinstance(value[0], np.ndarray) else value)
-                for call, value in calls
+                (call, (arguments[0].copy(), *arguments[1:]) if isinstance(arguments[0], np.ndarray) else arguments)
+                for call, arguments in calls
             ]
             started = self._clock()
-            for call, argument in fresh:
+            for call, arguments in fresh:
                 with contextlib.suppress(Exception):  # a description that was refused is so again
-                    call(*argument)
+                    call(*arguments)
             taken.append(self._clock() - started)
         self.seconds += min(taken, default=0.0)
 
@@ -215,7 +215,7 @@ def noting(noted: Noted) -> Iterator[None]:
     create: Callable[..., Any] = CpuDevice.create
 
     def create_noted(self: CpuDevice, operator: OperatorDesc) -> Any:
-        noted.create(lambda item: create(self, item), operator)
+        noted.create(lambda description: create(self, description), operator)
         return _NotedKernel(create(self, operator), noted)
 
     changed: Any = CpuDevice
@@ -253,7 +253,7 @@ def quick_beside_bare(operator: str) -> dict[str, Any]:
 def least_of(tries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The least of what several measurements of an operator's quick run took, and the ratio."""
     first = tries[0]
-    spent, bare = (min(record[name] for record in tries) for name in ("seconds", "bare_seconds"))
+    spent, bare = (min(attempt[name] for attempt in tries) for name in ("seconds", "bare_seconds"))
     return {
         "operator": first["operator"],
         "dispatches": first["dispatches"],
@@ -300,11 +300,11 @@ def engine_cost(operators: Sequence[str], report: Callable[[str], None]) -> dict
         UsageError: a run did not end with figures.
     """
     report("what the engine takes for a case")
-    result = {"case": _apart([]), "operators": []}
+    cost = {"case": _apart([]), "operators": []}
     for operator in operators:
         report(f"a quick run of {operator} on cpu beside its dispatches alone")
-        result["operators"].append(least_of([_apart([operator]) for _ in range(_TRIES)]))
-    return result
+        cost["operators"].append(least_of([_apart([operator]) for _ in range(_TRIES)]))
+    return cost
 
 
 def main() -> None:

@@ -39,13 +39,13 @@ def timed(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def in_turn(item: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[list[float], list[float]]:
+def in_turn(first: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[list[float], list[float]]:
     """Seconds of each round of both, after one round that does not count; who begins changes with every round."""
-    item()
+    first()
     other()
     seconds: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):
-        order = ((item, seconds[0]), (other, seconds[1]))
+        order = ((first, seconds[0]), (other, seconds[1]))
         for work, kept in order if number % 2 else order[::-1]:
             kept.append(timed(work))
     return seconds
@@ -72,19 +72,19 @@ def dispatcher(bench: Bench, case: Case) -> Callable[[], Any]:
     return dispatch
 
 
-def tell(result: dict[str, Any], most_seconds: float, most_share: float) -> bool:
+def tell(figures: dict[str, Any], most_seconds: float, most_share: float) -> bool:
     """Print what was measured beside what it may be.
 
     Args:
-        result: with what is ``added`` to a dispatch, in seconds, and the ``added_share`` of bulk work.
+        figures: with what is ``added`` to a dispatch, in seconds, and the ``added_share`` of bulk work.
         most_seconds: what may be added to a dispatch.
         most_share: what may be added to bulk work.
 
     Returns:
         Whether one of the two is more than it may be.
     """
-    added, share = result["dispatch_seconds"]["added"], result["bulk_seconds"]["added_share"]
-    click.echo(json.dumps(result, indent=2))
+    added, share = figures["dispatch_seconds"]["added"], figures["bulk_seconds"]["added_share"]
+    click.echo(json.dumps(figures, indent=2))
     click.echo(
         f"{1000 * added:.3f} ms a dispatch (at most {1000 * most_seconds:g}), "
         f"{100 * share:+.1f} % on bulk work (at most {100 * most_share:g} %)"
@@ -96,8 +96,8 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
     """Seconds a small dispatch and a bulk judgement take with and without isolation: medians, and what is added."""
     benches = [Settings.read(backend=backend, isolation=isolation).open() for isolation in ("none", "process")]
     try:
-        item, other = (dispatcher(bench, clip_case(bench, _SMALL)) for bench in benches)
-        small = in_turn(item, other, rounds)
+        first, other = (dispatcher(bench, clip_case(bench, _SMALL)) for bench in benches)
+        small = in_turn(first, other, rounds)
         large = [clip_case(bench, elements) for bench in benches]
         bulk = in_turn(lambda: judge_case(benches[0], large[0]), lambda: judge_case(benches[1], large[1]), bulk_rounds)
     finally:
@@ -123,8 +123,8 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
 @click.option("--elements", default=1 << 20, show_default=True, help="Elements of a bulk case.")
 def main(backend: str, rounds: int, bulk_rounds: int, elements: int) -> None:
     """Measure what isolation costs; exit code 1 where it is more than it may."""
-    result = measure(backend, rounds, bulk_rounds, elements)
-    sys.exit(tell(result, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
+    figures = measure(backend, rounds, bulk_rounds, elements)
+    sys.exit(tell(figures, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
 
 
 if __name__ == "__main__":

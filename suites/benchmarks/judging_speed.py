@@ -198,7 +198,7 @@ def swept(
     compiled: bool = True,
     bar: float = 0.0,
     isolation: str = "process",
-    number: int = 0,
+    lanes: int = 0,
     tensor_elements: int = 0,
     threads: int = 0,
     streams: bool = True,
@@ -217,7 +217,7 @@ def swept(
         compiled: use the compiled comparison.
         bar: what it must reach.
         isolation: "process", or "none" for one process with the judge.
-        number: tensors in flight on a device, 0 for the usual.
+        lanes: tensors in flight on a device, 0 for the usual.
         tensor_elements: elements of a tensor, likewise.
         threads: threads that judge what comes back from a stream, likewise.
         streams: use streams where the backend has them.
@@ -232,7 +232,7 @@ def swept(
             str(Path(folder)),
             compiled=compiled,
             isolation=isolation,
-            lanes=number,
+            lanes=lanes,
             tensor_elements=tensor_elements,
             threads=threads,
             streams=streams,

@@ -16,22 +16,22 @@ _UNIT = 1024
 
 def _families() -> dict[int, list[int]]:
     """The processes of this machine by the one that started them."""
-    numbers: dict[int, list[int]] = defaultdict(list)
+    children: dict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            text = (entry / "stat").read_text(encoding="ascii", errors="replace")
-            numbers[int(text.rpartition(")")[2].split()[1])].append(int(entry.name))
-    return numbers
+            stat = (entry / "stat").read_text(encoding="ascii", errors="replace")
+            children[int(stat.rpartition(")")[2].split()[1])].append(int(entry.name))
+    return children
 
 
 def held_together(pid: int) -> int:
     """Bytes that a process and its descendants hold, what they share counted once; 0 where the system does not tell."""
     families, left, total = _families(), [pid], 0
     while left:
-        number = left.pop()
-        left += families.get(number, [])
+        process = left.pop()
+        left += families.get(process, [])
         with contextlib.suppress(OSError, ValueError, IndexError):
-            rolled = Path(f"/proc/{number}/smaps_rollup").read_text(encoding="ascii").splitlines()
+            rolled = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii").splitlines()
             total += next(int(line.split()[1]) for line in rolled if line.startswith("Pss:")) * _UNIT
     return total
 

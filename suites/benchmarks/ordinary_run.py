@@ -59,19 +59,19 @@ def _timed(watch: _Stopwatch) -> Iterator[None]:
     attempt: Callable[..., Attempt] = Probe.attempt
 
     @functools.wraps(judge_all)
-    def all_timed(self: Judge, *value: Any, **named: Any) -> Any:
+    def all_timed(self: Judge, *arguments: Any, **named: Any) -> Any:
         started = time.perf_counter()
         try:
-            return judge_all(self, *value, **named)
+            return judge_all(self, *arguments, **named)
         finally:
             watch.judging += time.perf_counter() - started
 
     @functools.wraps(attempt)
-    def attempt_timed(self: Probe, *value: Any) -> Attempt:
+    def attempt_timed(self: Probe, *arguments: Any) -> Attempt:
         before = watch.judging
-        result = attempt(self, *value)
-        watch.tried(self, result.seconds, watch.judging - before)
-        return result
+        outcome = attempt(self, *arguments)
+        watch.tried(self, outcome.seconds, watch.judging - before)
+        return outcome
 
     timed: dict[Any, tuple[str, Any, Any]] = {
         Judge: ("all", all_timed, judge_all),
@@ -129,8 +129,8 @@ def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence
             f"a quick run on {backend} ended with exit code {ended.returncode}",
             "see what it said, or measure with --no-run",
         )
-    result: dict[str, Any] = json.loads(ended.stdout)
-    return result
+    figures: dict[str, Any] = json.loads(ended.stdout)
+    return figures
 
 
 def _main() -> None:

@@ -39,13 +39,14 @@ def _held_to(value: float, most: float, unit: str) -> str:
     return f"{value:.{places}f} {unit} ({'within' if value <= most else 'MISSED:'} {most:g})"
 
 
-def _commands(result: Mapping[str, Any], backend: str) -> Iterator[str]:
+def _commands(benchmark: Mapping[str, Any], backend: str) -> Iterator[str]:
     """What commands cost their user, and what a quick run costs beside the same on cpu."""
-    run, on_cpu = result["quick_run"], result["quick_run_on_cpu"]
+    run, on_cpu = benchmark["quick_run"], benchmark["quick_run_on_cpu"]
     yield (
-        f"`dmlcts --help`: {_held_to(result['help_seconds'], command_times.HELP_BAR, 's')}; "
-        f"`dmlcts run` to its first case: {_held_to(result['first_case_seconds'], command_times.FIRST_CASE_BAR, 's')}; "
-        f"a Python that does nothing: {result['python_seconds']:.2f} s."
+        f"`dmlcts --help`: {_held_to(benchmark['help_seconds'], command_times.HELP_BAR, 's')}; "
+        "`dmlcts run` to its first case: "
+        f"{_held_to(benchmark['first_case_seconds'], command_times.FIRST_CASE_BAR, 's')}; "
+        f"a Python that does nothing: {benchmark['python_seconds']:.2f} s."
     )
     seconds = f"{run['seconds']:.1f} s"
     if backend == "cpu":
@@ -71,18 +72,18 @@ def _parts_of(run: Mapping[str, Any]) -> str:
     )
 
 
-def _engine(result: Mapping[str, Any]) -> Iterator[str]:
+def _engine(engine: Mapping[str, Any]) -> Iterator[str]:
     """What the engine costs beside bare numpy."""
-    case = result["case"]
+    case = engine["case"]
     yield (
         f"The engine takes {case['case_microseconds']:.1f} µs of processor time for a small case whose dispatch costs "
         f"nothing, {case['ratio']:.0f} times bare np.rint of its elements."
     )
-    for item in result["operators"]:
+    for row in engine["operators"]:
         yield (
-            f"A quick run of {item['operator']} on cpu takes {item['seconds']:.1f} s of processor time, "
-            f"{item['ratio']:.1f} times what its {item['dispatches']:,} dispatches take alone "
-            f"({item['bare_seconds']:.2f} s)."
+            f"A quick run of {row['operator']} on cpu takes {row['seconds']:.1f} s of processor time, "
+            f"{row['ratio']:.1f} times what its {row['dispatches']:,} dispatches take alone "
+            f"({row['bare_seconds']:.2f} s)."
         )
 
 
@@ -93,10 +94,10 @@ def _table(heads: list[str], rows: list[list[str]], console: PlainConsole) -> No
     console.print(table)
 
 
-def print_benchmark(result: Mapping[str, Any], *, markdown: bool = False) -> None:
+def print_benchmark(benchmark: Mapping[str, Any], *, markdown: bool = False) -> None:
     """Print the benchmark's figures, each beside the yardsticks, as a table for a terminal or in Markdown."""
     heads = ["what", "threads", "elements", "of np.rint", "of bit compare", "of copy", "bar"]
-    rows = [_beside(figure) for figure in result["figures"]]
+    rows = [_beside(figure) for figure in benchmark["figures"]]
     width = None if sys.stdout.isatty() else _WIDTH
     console = PlainConsole(sys.stdout, highlight=False, soft_wrap=True, width=width)
     if markdown:
@@ -107,14 +108,14 @@ def print_benchmark(result: Mapping[str, Any], *, markdown: bool = False) -> Non
         console.print()
     else:
         _table(heads, rows, console)
-    anchor = result["anchor"]
+    anchor = benchmark["anchor"]
     lines = [
         f"Beside them, measured on another day: {anchor['what']}: {rate_text(anchor['elements_per_second'])}, "
         f"{anchor['of_rint']:.2f} of np.rint ({anchor['source']}).",
-        *(_spent(figure) for figure in result["figures"] if figure["details"].get("stages")),
-        *(_commands(result["commands"], result["backend"]) if result["commands"] is not None else ()),
-        *(_engine(result["engine"]) if result.get("engine") is not None else ()),
-        *([_parts_of(result["ordinary_run"])] if result["ordinary_run"] is not None else ()),
+        *(_spent(figure) for figure in benchmark["figures"] if figure["details"].get("stages")),
+        *(_commands(benchmark["commands"], benchmark["backend"]) if benchmark["commands"] is not None else ()),
+        *(_engine(benchmark["engine"]) if benchmark.get("engine") is not None else ()),
+        *([_parts_of(benchmark["ordinary_run"])] if benchmark["ordinary_run"] is not None else ()),
     ]
     for line in lines:
         console.print(line, markup=False)

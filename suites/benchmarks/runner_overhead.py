@@ -101,10 +101,10 @@ def measure(runner: str, rounds: int, bulk_rounds: int, elements: int) -> dict[s
     names = ("dmlcts.suites.benchmarks.runner_overhead:IdleBackend", runner, "cpu")
     benches = [Settings.read(backend=name, isolation="process").open() for name in names]
     try:
-        item, other = (dispatcher(bench, clip_case(bench, _SMALL)) for bench in benches[:2])
-        small = in_turn(item, other, rounds)
-        item, other = (dispatcher(bench, clip_case(bench, elements)) for bench in benches[:2])
-        bulk = in_turn(item, other, bulk_rounds)
+        first, other = (dispatcher(bench, clip_case(bench, _SMALL)) for bench in benches[:2])
+        small = in_turn(first, other, rounds)
+        first, other = (dispatcher(bench, clip_case(bench, elements)) for bench in benches[:2])
+        bulk = in_turn(first, other, bulk_rounds)
         case = clip_case(benches[2], elements)
         judging = statistics.median(timed(lambda: judge_case(benches[2], case)) for _ in range(bulk_rounds))
     finally:
@@ -136,8 +136,8 @@ def measure(runner: str, rounds: int, bulk_rounds: int, elements: int) -> dict[s
 def main(runner: str | None, rounds: int, bulk_rounds: int, elements: int) -> None:
     """Measure what a runner costs; exit code 1 where it is more than it may."""
     with contextlib.ExitStack() as stack:
-        result = measure(runner or stack.enter_context(skeleton()), rounds, bulk_rounds, elements)
-    sys.exit(tell(result, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
+        figures = measure(runner or stack.enter_context(skeleton()), rounds, bulk_rounds, elements)
+    sys.exit(tell(figures, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
 
 
 if __name__ == "__main__":

@@ -78,14 +78,14 @@ def main(
 ) -> None:
     """Sweep ROUND FLOAT32 in every combination of what is given, and print a line for each."""
     complain(f"{os.cpu_count()} processors; {environment().get('processor', '')}")
-    result = []
+    figures = []
     elements = [size and 1 << size for size in sizes]
     for variant in _variants(elements, [*slots], [*threads], [*workers], [*isolations], plain):
         figure = swept(backend, options, "ROUND", "FLOAT32", lambda text: None, share=share, targets=targets, **variant)
         click.echo(_line(variant, figure))
-        result.append({**variant, "elements_per_second": round(figure.rate), **figure.details})
+        figures.append({**variant, "elements_per_second": round(figure.rate), **figure.details})
     if json_path is not None:
-        write_json(json_path, {"backend": backend, "variants": result, "suite": suite_identity()})
+        write_json(json_path, {"backend": backend, "variants": figures, "suite": suite_identity()})
 
 
 if __name__ == "__main__":

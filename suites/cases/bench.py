@@ -344,8 +344,8 @@ class Bench:
         kernel = self.create(operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
-        dispatched = self.dispatched(kernel, operator, memory, regions)
-        return self.closed(kernel) or dispatched
+        outcome = self.dispatched(kernel, operator, memory, regions)
+        return self.closed(kernel) or outcome
 
     def dispatched(self, kernel: Any, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Mishap:
         """Dispatch an existing kernel on the whole of a memory, in this process; gives what :meth:`lived` gives."""

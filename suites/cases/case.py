@@ -155,21 +155,21 @@ class Case:
             )
         beside = dict.fromkeys(
             operator
-            if described == self.operator
-            else OperatorDesc(described.name, operator.tensors, described.attributes)
-            for described in self.beside
+            if neighbour == self.operator
+            else OperatorDesc(neighbour.name, operator.tensors, neighbour.attributes)
+            for neighbour in self.beside
         )
         return replace(self, operator=operator, beside=tuple(beside), recipe=None)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""
-        neighbours: dict[str, Any] = {"earlier": [case.to_json() for case in self.earlier]} if self.earlier else {}
+        document: dict[str, Any] = {"earlier": [case.to_json() for case in self.earlier]} if self.earlier else {}
         if self.beside:
-            neighbours["beside"] = [
-                {"operator": operator.name, "attributes": write_attributes(operator)} for operator in self.beside
+            document["beside"] = [
+                {"operator": neighbour.name, "attributes": write_attributes(neighbour)} for neighbour in self.beside
             ]
         if self.steps:
-            neighbours["steps"] = [step.to_json() for step in self.steps]
+            document["steps"] = [step.to_json() for step in self.steps]
         return {
             "format": FORMAT,
             **write_operator(self.operator),
@@ -178,7 +178,7 @@ class Case:
             "layout_clause": self.layout_clause,
             "expectation": self.expectation,
             "placement": self.placement.to_json(),
-            **neighbours,
+            **document,
         }
 
     @classmethod
@@ -216,8 +216,8 @@ class Case:
                 f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
                 "use a file that dmlcts wrote under failures/",
             )
-        operator_descs = tuple(_read_company(DataReader(item, "beside"), operator) for item in beside)
-        if operator_descs and operator not in operator_descs:
+        neighbours = tuple(_read_company(DataReader(entry, "beside"), operator) for entry in beside)
+        if neighbours and operator not in neighbours:
             raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
         steps = reader.data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > _MOST_EARLIER:
@@ -230,8 +230,8 @@ class Case:
             None if layout_clause is None else reader.text("layout_clause", r"[a-z0-9.-]{1,80}"),
             reader.text("expectation", r"[a-z -]{1,40}"),
             placement,
-            earlier=tuple(cls.from_json(item, nested=True) for item in earlier),
-            beside=operator_descs,
+            earlier=tuple(cls.from_json(entry, nested=True) for entry in earlier),
+            beside=neighbours,
             steps=_read_steps(steps),
         )
 
@@ -246,11 +246,11 @@ def steps_alone(case: Case) -> Iterator[Case]:
 
 
 def _read_values(written: Mapping[str, Any], operator: OperatorDesc, *, named: bool) -> Streams:
-    mapping = written if named else {operator.input_name: written}
-    if set(mapping) != set(operator.inputs):
-        raise UsageError(f"values are of {sorted(mapping)}", f"write those of {sorted(operator.inputs)}")
+    arrays = written if named else {operator.input_name: written}
+    if set(arrays) != set(operator.inputs):
+        raise UsageError(f"values are of {sorted(arrays)}", f"write those of {sorted(operator.inputs)}")
     return Streams(
-        tuple((name, Values.from_json(tensor.data_type, mapping[name])) for name, tensor in operator.inputs.items())
+        tuple((name, Values.from_json(tensor.data_type, arrays[name])) for name, tensor in operator.inputs.items())
     )
 
 
@@ -258,15 +258,15 @@ def _read_steps(written: list[Any]) -> tuple[Step, ...]:
     """The steps of a program; each is about a kernel that is alive then."""
     steps: list[Step] = []
     alive: dict[int, OperatorDesc] = {}
-    for item in written:
-        reader = DataReader(item, "steps")
+    for entry in written:
+        reader = DataReader(entry, "steps")
         (act, *more) = [name for name in ("create", "dispatch", "close") if name in reader.data] or [""]
         kernel = reader.data.get(act)
         if more or type(kernel) is not int or (kernel in alive) == (act == "create") or kernel < 0:
             cause = f"a step of case.steps is none: {sorted(reader.data)} of kernel {kernel!r}"
             raise UsageError(cause, "write `create` once, then `dispatch` and at last `close` with the kernel's number")
         if act == "create":
-            alive[kernel] = read_operator(item, "steps")
+            alive[kernel] = read_operator(entry, "steps")
             steps.append(Step(kernel, alive[kernel]))
         elif act == "close":
             del alive[kernel]

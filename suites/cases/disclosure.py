@@ -39,7 +39,7 @@ def _repeats_the_suite(bench: Bench, table: OperatorTable) -> bool:
         for item in table.attributes
     }
     operator = OperatorDesc(table.operator, dict.fromkeys(table.tensors, tensor), attributes)
-    texts = [violation.text for violation in violations(operator, bench.level, bench.tables)]
+    sentences = [violation.text for violation in violations(operator, bench.level, bench.tables)]
     try:
         with bench.hurried():
             answer = bench.create(operator)
@@ -47,4 +47,4 @@ def _repeats_the_suite(bench: Bench, table: OperatorTable) -> bool:
         return False  # the run will say so
     if not isinstance(answer, (Refusal, Mishap)):
         bench.closed(answer)
-    return isinstance(answer, Refusal) and any(text in answer.text for text in texts)
+    return isinstance(answer, Refusal) and any(text in answer.text for text in sentences)

@@ -50,7 +50,7 @@ class Histories:
         return history
 
 
-def _akin(operator: OperatorDesc, other: OperatorDesc) -> bool:
+def _akin(first: OperatorDesc, other: OperatorDesc) -> bool:
     """Whether two descriptions have equal tensors and differ otherwise."""
-    same = operator.name == other.name and operator.attributes == other.attributes
-    return not same and operator.tensors == other.tensors
+    same = first.name == other.name and first.attributes == other.attributes
+    return not same and first.tensors == other.tensors

@@ -146,16 +146,16 @@ class Mask:
             out: 1-D, contiguous, of the values' type, where they go; by default a new array.
         """
         bits = np.dtype(f"u{values.dtype.itemsize}")
-        value = values.view(bits)
+        source = values.view(bits)
         changed = np.empty(values.size, bits) if out is None else out.view(bits)
         if self.words is not None:
-            np.bitwise_xor(self.words.view(bits)[: values.size], value, out=changed)
+            np.bitwise_xor(self.words.view(bits)[: values.size], source, out=changed)
             return changed.view(values.dtype)
         start = 0
         for words in _drawn_parts(np.random.SFC64([*self.key, piece]), -(-values.nbytes // 8)):
             mask = words.view(bits)
             place = slice(start, min(start + mask.size, values.size))
-            np.bitwise_xor(mask[: place.stop - start], value[place], out=changed[place])
+            np.bitwise_xor(mask[: place.stop - start], source[place], out=changed[place])
             start = place.stop
         return changed.view(values.dtype)
 
@@ -200,10 +200,10 @@ def _same(now: Bytes, before: Bytes) -> bool:
     if now.size <= _FEW_BYTES:
         return now.tobytes() == before.tobytes()
     whole = now.size // 4 * 4  # four bytes at a time; tensors and guards end on them
-    values, other = now[:whole].view(np.uint32), before[:whole].view(np.uint32)
+    current, other = now[:whole].view(np.uint32), before[:whole].view(np.uint32)
     return now[whole:].tobytes() == before[whole:].tobytes() and all(
-        bool((values[start : start + _BLOCK] == other[start : start + _BLOCK]).all())
-        for start in range(0, values.size, _BLOCK)
+        bool((current[start : start + _BLOCK] == other[start : start + _BLOCK]).all())
+        for start in range(0, current.size, _BLOCK)
     )
 
 
@@ -222,8 +222,8 @@ def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Arra
 
 def _logical(memory: Bytes, region: Region, tensor: TensorDesc, count: int) -> Array:
     """A tensor's elements, 1-D, or its only one ``count`` times; a view where they are packed, or there is one."""
-    values = np.ascontiguousarray(elements(memory, region, tensor)).reshape(-1)
-    return values if values.size != 1 or count == 1 else np.broadcast_to(values, count)
+    flat_elements = np.ascontiguousarray(elements(memory, region, tensor)).reshape(-1)
+    return flat_elements if flat_elements.size != 1 or count == 1 else np.broadcast_to(flat_elements, count)
 
 
 def period_of(case: Case) -> int:

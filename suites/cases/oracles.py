@@ -38,13 +38,13 @@ def _in_pieces(expected: Callable[[Inputs], Array], inputs: Inputs, data_type: D
     count = max(array.size for array in inputs.values())
     if count <= _EXPECTED:
         return expected(inputs)
-    empty = np.empty(count, data_type.numpy)
+    outputs = np.empty(count, data_type.numpy)
     for start in range(0, count, _EXPECTED):
         place = slice(start, start + _EXPECTED)
-        empty[place] = expected(
+        outputs[place] = expected(
             {name: array[place] if array.size == count else array for name, array in inputs.items()}
         )
-    return empty
+    return outputs
 
 
 def _types(operator: OperatorDesc) -> dict[str, DataType]:
@@ -209,11 +209,11 @@ class _NamedInputs:
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
             few, got = {name: array[piece] for name, array in inputs.items()}, output[piece]
-            values = distinct_elements([*few.values(), got])
-            if values is None:
+            uniques = distinct_elements([*few.values(), got])
+            if uniques is None:
                 wrong.append(piece[~self.admits(few, got)])
                 continue
-            first, inverse = values
+            first, inverse = uniques
             admitted = self.admits({name: array[first] for name, array in few.items()}, got[first])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
@@ -222,12 +222,12 @@ class _NamedInputs:
         """Where the output is another than the expected one, or all elements where an expected one may be wrong."""
         if not self.expected_suffices:
             return np.arange(output.size)
-        result = []
+        differences = []
         for start in range(0, max(output.size, 1), _PIECE):
             same = equal(output[start : start + _PIECE], expected[start : start + _PIECE], self._read, strict=True)
             if not same.all():
-                result.append(np.flatnonzero(~same) + start)
-        return np.concatenate(result) if result else np.zeros(0, np.intp)
+                differences.append(np.flatnonzero(~same) + start)
+        return np.concatenate(differences) if differences else np.zeros(0, np.intp)
 
 
 class ApproximateResults(_NamedInputs):

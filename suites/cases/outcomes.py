@@ -85,19 +85,19 @@ def mishap_of(error: BaseException) -> Mishap:
     if isinstance(error, WorkerLost):
         return Mishap(error.outcome, error.text, error.title)
     words = words_of(error)
-    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    message = f"{type(error).__name__}: {words}" if words else type(error).__name__
     if isinstance(error, RemoteError):
-        text = error.said
+        message = error.said
     kind = error_kind(error)
     match kind:
         case "device_lost":
-            return Mishap("device_lost", text, refusing=True)
+            return Mishap("device_lost", message, refusing=True)
         case "execution_failed" | "not_supported":  # the latter only creation may say
-            return Mishap("fail", text, refusing=True)
+            return Mishap("fail", message, refusing=True)
     if not isinstance(error, RemoteError):
-        text = with_frames(text, error)
+        message = with_frames(message, error)
     outcome = "resource_error" if isinstance(error, MemoryError) else "crash"
-    return Mishap(outcome, text, refusing=kind == "invalid_argument")
+    return Mishap(outcome, message, refusing=kind == "invalid_argument")
 
 
 class DeviceGone(Exception):  # noqa: N818  # it says what happened; the suite is not at fault

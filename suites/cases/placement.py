@@ -157,7 +157,10 @@ def _placed(placement: Placement, tensors: Mapping[str, TensorDesc], output: str
             position = regions[before].offset + _ALIGNMENT
         before = name
         if placement.one_region and name != output:
-            shared = next((text for text in regions if text != output and tensors[text] == tensor), None)
+            shared = next(
+                (placed_name for placed_name in regions if placed_name != output and tensors[placed_name] == tensor),
+                None,
+            )
             if shared is not None:
                 regions[name] = regions[shared]
                 continue

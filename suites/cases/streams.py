@@ -85,12 +85,12 @@ class BenchStream:
 
     def wait(self, slot: int) -> Bytes:
         """What came back; it stays until the slot is released."""
-        asked = self._asked(self._stream.wait, slot)
+        output = self._asked(self._stream.wait, slot)
         size = self._sizes[slot]
-        if not isinstance(asked, np.ndarray) or asked.dtype != np.uint8 or asked.shape != (size,):
-            text = f"a stream brought back what is no array of {size} uint8"
-            raise StreamEnded(Mishap("crash", text), lost=False)
-        return asked
+        if not isinstance(output, np.ndarray) or output.dtype != np.uint8 or output.shape != (size,):
+            message = f"a stream brought back what is no array of {size} uint8"
+            raise StreamEnded(Mishap("crash", message), lost=False)
+        return output
 
     def release(self, slot: int) -> None:
         """Look no more at what came back."""
@@ -105,12 +105,12 @@ class BenchStream:
         """Close the stream."""
         self._asked(self._stream.close)
 
-    def _asked(self, call: Callable[..., Any], *value: Any, **named: Any) -> Any:
+    def _asked(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         bench = self._bench
         losses = bench.losses
         try:
             with calling(), np.errstate(all="ignore"):
-                return call(*value, **named)
+                return call(*arguments, **named)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the implementation's exceptions are findings, not the suite's

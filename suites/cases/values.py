@@ -116,10 +116,10 @@ class Values:
         if not 0 < period < elements.size:
             elements[...] = self._first(elements.size)
             return
-        first = self._first(period)
+        period_elements = self._first(period)
         whole = elements.size - elements.size % period
-        elements[:whole].reshape(-1, period)[...] = first
-        elements[whole:] = first[: elements.size - whole]
+        elements[:whole].reshape(-1, period)[...] = period_elements
+        elements[whole:] = period_elements[: elements.size - whole]
 
     def _first(self, count: int) -> Array:
         """As :meth:`array`, to be read and no more: what is kept is not copied."""
@@ -183,7 +183,10 @@ class Streams(Mapping[str, Values]):
         """
         return cls(
             tuple(
-                (name, value if isinstance(value := arrays[name], Values) else Values.of(value, tensor.data_type))
+                (
+                    name,
+                    elements if isinstance(elements := arrays[name], Values) else Values.of(elements, tensor.data_type),
+                )
                 for name, tensor in operator.inputs.items()
             )
         )
@@ -225,18 +228,18 @@ class Streams(Mapping[str, Values]):
         return size
 
 
-def repeated(values: Array, count: int) -> Array:
+def repeated(period: Array, count: int) -> Array:
     """``count`` elements: those of a 1-D array over and over, each copied once."""
-    empty = np.empty(count, values.dtype)
-    whole = count - count % values.size
-    empty[:whole].reshape(-1, values.size)[...] = values
-    empty[whole:] = values[: count - whole]
-    return empty
+    elements = np.empty(count, period.dtype)
+    whole = count - count % period.size
+    elements[:whole].reshape(-1, period.size)[...] = period
+    elements[whole:] = period[: count - whole]
+    return elements
 
 
 def _bulk_elements(data_type: DataType, seed: int, count: int) -> Array:
-    values = _bulk_read(data_type, seed, min(count, BULK_PERIOD))
-    return values.copy() if count <= BULK_PERIOD else repeated(values, count)
+    period = _bulk_read(data_type, seed, min(count, BULK_PERIOD))
+    return period.copy() if count <= BULK_PERIOD else repeated(period, count)
 
 
 def _bulk_read(data_type: DataType, seed: int, count: int) -> Array:

@@ -79,7 +79,7 @@ def certify_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _nothing(**value: Any) -> None:
+def _nothing(**options: Any) -> None:
     """What the command does where it is only read."""
 
 
@@ -102,19 +102,19 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
         raise UsageError("the command is not `dmlcts certify`", mend)
     try:
         with click.command("certify")(certify_options(_nothing)).make_context("certify", list(words[1:])) as context:
-            mapping = dict(context.params)
+            options = dict(context.params)
     except (click.ClickException, click.exceptions.Exit, click.Abort) as error:
-        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        raise UsageError(f"the command cannot be read: {text.rstrip('.')}", mend) from None
-    if not mapping["seed"].isdecimal() or len(mapping["seed"]) > 10:
-        raise UsageError(f"the command's seed is {mapping['seed']!r}", mend)
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        raise UsageError(f"the command cannot be read: {message.rstrip('.')}", mend) from None
+    if not options["seed"].isdecimal() or len(options["seed"]) > 10:
+        raise UsageError(f"the command's seed is {options['seed']!r}", mend)
     plain = ("product", "vendor", "backend", "operators", "feature_level", "profile", "isolation")
-    named = {name: mapping[name] for name in plain}
+    named = {name: options[name] for name in plain}
     return named | {
-        "options": dict(parse_options(mapping["options"])),
-        "seed": int(mapping["seed"]),
-        "challenge": evidence.read_challenge(mapping["challenge"]),
-        "waived": mapping["waivers"] is not None,
-        "draft": mapping["draft"],
-        "signed": mapping["key"] is not None,
+        "options": dict(parse_options(options["options"])),
+        "seed": int(options["seed"]),
+        "challenge": evidence.read_challenge(options["challenge"]),
+        "waived": options["waivers"] is not None,
+        "draft": options["draft"],
+        "signed": options["key"] is not None,
     }

@@ -91,10 +91,10 @@ class _Draw:
 
     def shuffled(self, count: int) -> list[int]:
         """The numbers below ``count`` in any order."""
-        left, result = list(range(count)), []
+        left, order = list(range(count)), []
         while left:
-            result.append(left.pop(self.below(len(left))))
-        return result
+            order.append(left.pop(self.below(len(left))))
+        return order
 
 
 def new_challenge() -> str:
@@ -161,9 +161,9 @@ def _judged(case: Case, tables: Tables, level: FeatureLevel) -> bool:
     """Whether the level obliges an implementation to accept the case, and the pages fix its casts."""
     if violations(case.operator, level, tables):
         return False
-    result = oracle(case.operator, tables)
+    case_oracle = oracle(case.operator, tables)
     try:
-        _ = result.vector.attributes if isinstance(result, OneInput) else None
+        _ = case_oracle.vector.attributes if isinstance(case_oracle, OneInput) else None
     except Unconstrained:
         return False
     return True
@@ -205,10 +205,10 @@ def _inputs(data_type: DataType, around: Sequence[Any]) -> Any:
     """The whole boundary lattice of a type; of an 8-bit type, every value."""
     if data_type.itemsize == 1:
         return edge_values.every_pattern(data_type)
-    inputs = [edge_values.inputs(data_type, around)]
+    arrays = [edge_values.inputs(data_type, around)]
     if data_type.is_floating:
-        inputs.append(_specials(data_type))
-    values = np.concatenate(inputs)
+        arrays.append(_specials(data_type))
+    values = np.concatenate(arrays)
     _, first = np.unique(values.view(data_type.bits_dtype), return_index=True)
     return values[np.sort(first)]
 
@@ -318,14 +318,14 @@ def _layout(
 
 
 def _strides(draw: _Draw, sizes: tuple[int, ...], *, broadcast: bool) -> tuple[int, ...]:
-    numbers, step = [0] * len(sizes), 1
+    strides, step = [0] * len(sizes), 1
     for axis in draw.shuffled(len(sizes)):
         if broadcast and not draw.below(4):
             continue
         step += draw.below(3)
-        numbers[axis] = step
+        strides[axis] = step
         step *= sizes[axis]
-    return tuple(numbers)
+    return tuple(strides)
 
 
 @dataclass(frozen=True)
@@ -350,18 +350,18 @@ def gather(bench: Bench, planned: Sequence[Planned]) -> tuple[bytes, list[Absent
         The output elements of all cases, packed, little-endian, in the plan's order, with zeros where a case
         has none; and the cases that have none.
     """
-    result, absent = [], []
+    outputs, absent = [], []
     lost = 0
     for index, item in enumerate(planned):
         outcome = _dispatched(bench, item.case, hurry=lost > 0) if lost < _MOST_LOSSES else _GIVEN_UP
         if isinstance(outcome, Execution):
             little = outcome.output.dtype.newbyteorder("<")
-            result.append(outcome.output.astype(little, copy=False).tobytes())
+            outputs.append(outcome.output.astype(little, copy=False).tobytes())
             continue
         lost += isinstance(outcome, Mishap) and outcome.outcome != "fail"
         absent.append(Absent(index, outcome.outcome if isinstance(outcome, Mishap) else "refused", outcome.text[:200]))
-        result.append(bytes(item.size))
-    return b"".join(result), absent
+        outputs.append(bytes(item.size))
+    return b"".join(outputs), absent
 
 
 def _dispatched(bench: Bench, case: Case, *, hurry: bool) -> Outcome:
@@ -397,7 +397,7 @@ def judge(planned: Sequence[Planned], outputs: bytes, absent: frozenset[int], ta
         absent: positions of the cases that have no output.
         tables: the verifier's tables.
     """
-    result, start = [], 0
+    failures, start = [], 0
     for index, item in enumerate(planned):
         carried = outputs[start : start + item.size]
         start += item.size
@@ -410,7 +410,7 @@ def judge(planned: Sequence[Planned], outputs: bytes, absent: frozenset[int], ta
             wrong = oracle(item.case.operator, tables).judge(inputs, output)
         if wrong.size:
             first = int(wrong[0])
-            text = inputs_text(inputs, first, text_with_bits)
-            message = f"element {first}: input {text} gives {text_with_bits(output[first])}"
-            result.append(Wrong(item, int(wrong.size), message))
-    return result
+            input_text = inputs_text(inputs, first, text_with_bits)
+            message = f"element {first}: input {input_text} gives {text_with_bits(output[first])}"
+            failures.append(Wrong(item, int(wrong.size), message))
+    return failures

@@ -69,15 +69,15 @@ def tell(bench: Bench, broken_cases: Sequence[Broken], settings: Settings, say: 
         UsageError: a file cannot be written.
     """
     first: dict[tuple[str, str, str], Broken] = {}
-    for item in broken_cases:
-        case = item.planned.case
-        first.setdefault((case.clause, case.operator.name, case.data_type.name), item)
-    failure_records: dict[str, FailureRecord] = {}
-    for item in list(first.values())[:MOST_TOLD]:
-        for record in _failures(bench, item, settings):
-            failure_records.setdefault(record.file, record)
+    for failure in broken_cases:
+        case = failure.planned.case
+        first.setdefault((case.clause, case.operator.name, case.data_type.name), failure)
+    records: dict[str, FailureRecord] = {}
+    for failure in list(first.values())[:MOST_TOLD]:
+        for record in _failures(bench, failure, settings):
+            records.setdefault(record.file, record)
     folder = prepare_failures(settings.results)
-    for name, record in failure_records.items():
+    for name, record in records.items():
         write_text(folder / name, dump_yaml(failure_document(record, suite_version())))
         say(f"\n{record.text}")
     more = len(first) - MOST_TOLD
@@ -86,12 +86,12 @@ def tell(bench: Bench, broken_cases: Sequence[Broken], settings: Settings, say: 
     say(f"\ndmlcts: the evidence is wrong in {many(len(broken_cases), 'case')}")
 
 
-def _failures(bench: Bench, item: Broken, settings: Settings) -> list[FailureRecord]:
-    case = item.planned.case
+def _failures(bench: Bench, failure: Broken, settings: Settings) -> list[FailureRecord]:
+    case = failure.planned.case
     with bench.steadily():
         findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
     if not findings:
-        details = (("seen", item.said), ("again", "dispatched again, the same case came out right"))
+        details = (("seen", failure.said), ("again", "dispatched again, the same case came out right"))
         findings = [
             Finding(
                 "execution.repeatable",
@@ -102,5 +102,5 @@ def _failures(bench: Bench, item: Broken, settings: Settings) -> list[FailureRec
                 deviation=Deviation.UNSTEADY,
             )
         ]
-    test = f"evidence::{item.planned.identity}"
+    test = f"evidence::{failure.planned.identity}"
     return [failure_of(test, bench.tables, finding, settings) for finding in findings]

@@ -81,11 +81,11 @@ def idle_tests(
     if not tests:
         return {}
     level = FeatureLevel.parse(statement["feature_level"])
-    read = Settings.read(profile=statement["profile"], operators=sorted(operators), seed=statement["seed"])
+    run_settings = Settings.read(profile=statement["profile"], operators=sorted(operators), seed=statement["seed"])
     device = RefusingDevice(DeviceInfo("reckoning", level, data_types=claimed_types(statement["device"])))
-    bench = ReckoningBench("reckoning", None, {}, read.tables, level, device=device)
+    bench = ReckoningBench("reckoning", None, {}, run_settings.tables, level, device=device)
     bench.hazards = Hazards()  # known: nobody need look for them
     with tempfile.TemporaryDirectory(prefix="dmlcts-reckoning-") as folder:
-        settings = replace(read, level=level, results=Path(folder))
+        settings = replace(run_settings, level=level, results=Path(folder))
         records = pytest_run.records_of(tests, settings, bench)
     return {record.test: set(record.idle) for record in records}

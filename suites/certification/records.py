@@ -46,10 +46,10 @@ def _selected(context: Context) -> Sequence[str]:
 
 def _misplaced(records: Sequence[ItemRecord], expected: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Records that stand there twice, that are missing, and that are no test's."""
-    held, counts = Counter(record.test for record in records), Counter(expected)
+    held, expected_counts = Counter(record.test for record in records), Counter(expected)
     yield from (("repeated", f"{test} has {times} records") for test, times in sorted(held.items()) if times > 1)
-    yield from (("missing", f"{test} has no record") for test in sorted(set(counts) - set(held)))
-    yield from (("unknown", f"{test} is no test of this suite") for test in sorted(set(held) - set(counts)))
+    yield from (("missing", f"{test} has no record") for test in sorted(set(expected_counts) - set(held)))
+    yield from (("unknown", f"{test} is no test of this suite") for test in sorted(set(held) - set(expected_counts)))
 
 
 def _contradicting(records: Sequence[ItemRecord]) -> Iterator[tuple[str, str]]:
@@ -85,18 +85,20 @@ def _hidden(context: Context, expected: set[str]) -> Iterator[tuple[str, str]]:
     from dmlcts.suites.certification.reckoning import idle_tests
 
     silent = [
-        item for item in context.submission.records if item.test in expected and (item.idle or _did_not_run(item))
+        silent_record
+        for silent_record in context.submission.records
+        if silent_record.test in expected and (silent_record.idle or _did_not_run(silent_record))
     ]
-    named = {item_record.test: item_record.idle for item_record in silent if item_record.idle}
+    named = {silent_record.test: silent_record.idle for silent_record in silent if silent_record.idle}
     allowed = idle_tests(named, context.statement, _selected(context))
     for record in sorted(silent, key=lambda record: record.test):
         if _did_not_run(record) and not record.idle:
             yield "unnamed", f"{record.test} is {record.outcome.value} and names no test that judged nothing"
         for test, reason in sorted(record.idle.items()):
             if test not in allowed.get(record.test, ()):
-                text = f" ({reason.strip()})" if reason.strip() else ""
+                suffix = f" ({reason.strip()})" if reason.strip() else ""
                 place = record.test.partition("::")[0]
-                yield "hidden", f"{place}::{test} judged nothing{text}, and has something to judge on every device"
+                yield "hidden", f"{place}::{test} judged nothing{suffix}, and has something to judge on every device"
 
 
 def _did_not_run(record: ItemRecord) -> bool:

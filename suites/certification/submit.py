@@ -102,37 +102,37 @@ class Order:
     challenge: str = ""
 
     @classmethod
-    def of(cls, mapping: Mapping[str, Any], command: Sequence[str]) -> Order:
+    def of(cls, options: Mapping[str, Any], command: Sequence[str]) -> Order:
         """The order that the options of the command line make.
 
         Raises:
             UsageError, DocumentError, WaiverError: as :meth:`Settings.read`.
         """
         settings = Settings.read(
-            backend=mapping["backend"],
-            options=mapping["options"],
-            results=mapping["results"],
-            feature_level=mapping["feature_level"],
-            profile=mapping["profile"],
-            seed=mapping["seed"],
-            waivers=mapping["waivers"],
-            isolation=mapping["isolation"],
-            timeout=mapping["timeout"],
-            operators=wanted_operators(mapping["operators"], load_tables()),
+            backend=options["backend"],
+            options=options["options"],
+            results=options["results"],
+            feature_level=options["feature_level"],
+            profile=options["profile"],
+            seed=options["seed"],
+            waivers=options["waivers"],
+            isolation=options["isolation"],
+            timeout=options["timeout"],
+            operators=wanted_operators(options["operators"], load_tables()),
         )
         return cls(
             settings,
-            mapping["product"],
-            mapping["vendor"],
-            mapping["contact"],
-            Path(mapping["output"]),
-            mapping["key"],
-            mapping["waivers"],
-            mapping["draft"],
+            options["product"],
+            options["vendor"],
+            options["contact"],
+            Path(options["output"]),
+            options["key"],
+            options["waivers"],
+            options["draft"],
             tuple(command),
-            tuple(mapping["parts"]),
-            mapping["workers"],
-            evidence.read_challenge(mapping.get("challenge")),
+            tuple(options["parts"]),
+            options["workers"],
+            evidence.read_challenge(options.get("challenge")),
         )
 
 
@@ -239,7 +239,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
             if not order.draft:
                 say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
                 return Verdict.NOT_CONFORMANT
-        carried, record = evidence_members(planned, outputs, absent)
+        carried, evidence_document = evidence_members(planned, outputs, absent)
     finally:
         bench.close()
     members |= carried
@@ -255,7 +255,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     statement = {
         **statement_of(order, results, reference),
         "operators": list(named),
-        "evidence": record,
+        "evidence": evidence_document,
         "draft": due or _wanted(order),
         "shards": [
             {
@@ -284,9 +284,9 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
 
 def _worse(verdict: Verdict, *standings: str) -> Verdict:
     """The verdict of a run and of what else was found, its sweep, say, in one word where that is not CONFORMANT."""
-    texts = {verdict.value, *standings}
+    verdicts = {verdict.value, *standings}
     known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
-    return next((worst for worst in known if worst.value in texts), Verdict.CONFORMANT)
+    return next((worst for worst in known if worst.value in verdicts), Verdict.CONFORMANT)
 
 
 def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Callable[[str], None]) -> str:
@@ -370,10 +370,10 @@ def evidence_members(
     planned: Sequence[evidence.Planned], outputs: bytes, absent: Sequence[evidence.Absent]
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The members of a submission that hold its evidence, and what its statement says of them."""
-    record = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    summary = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
-    document = {"format": EVIDENCE_FORMAT, **record, "absent": named}
-    return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, record
+    document = {"format": EVIDENCE_FORMAT, **summary, "absent": named}
+    return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, summary
 
 
 def statement_of(order: Order, results: Mapping[str, Any], reference: Reference) -> dict[str, Any]:

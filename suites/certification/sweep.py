@@ -92,26 +92,26 @@ def check_sweep(context: Context) -> Said:
         else:
             yield Status.FAIL, "no sweep is owed, and there is one"
         return
-    record = context.submission.sweep
-    if record is None:
+    document = context.submission.sweep
+    if document is None:
         yield excused, "the sweep of FLOAT32 ROUND is missing"
         return
-    faults = [*_foreign(record, context), *_gaps(record, owed_plan(context.reference.tables, level))]
+    faults = [*_foreign(document, context), *_gaps(document, owed_plan(context.reference.tables, level))]
     yield from ((Status.FAIL, fault) for fault in faults)
-    if record["environment"].get("isolation") != "process":
+    if document["environment"].get("isolation") != "process":
         yield excused, "the sweep was judged in a process in which code of the implementation ran"
         return
     derived = drafts.sweep_standing(context.submission)
-    if not faults and record["verdict"] != verdict_of(record):
-        yield Status.FAIL, f"the sweep calls itself {record['verdict']}, its rows amount to {verdict_of(record)}"
+    if not faults and document["verdict"] != verdict_of(document):
+        yield Status.FAIL, f"the sweep calls itself {document['verdict']}, its rows amount to {verdict_of(document)}"
     elif not faults and derived is not Verdict.CONFORMANT:
         yield excused, f"the sweep of FLOAT32 ROUND is {derived}"
     elif not faults:
-        elements = sum(row["elements"] for row in record["sweeps"])
-        yield Status.PASS, f"{len(record['sweeps'])} modes of FLOAT32 ROUND, {elements:,} outputs"
+        elements = sum(row["elements"] for row in document["sweeps"])
+        yield Status.PASS, f"{len(document['sweeps'])} modes of FLOAT32 ROUND, {elements:,} outputs"
 
 
-def _foreign(record: Mapping[str, Any], context: Context) -> list[str]:
+def _foreign(document: Mapping[str, Any], context: Context) -> list[str]:
     """What shows that the sweep is another device's, suite's or selection's."""
     statement = context.statement
     wanted = {name: statement[name] for name in _SAME}
@@ -123,20 +123,20 @@ def _foreign(record: Mapping[str, Any], context: Context) -> list[str]:
         "interrupted": False,
     }
     return [
-        f"{archive.SWEEP} is of another sweep: its {name} differs" for name in wanted if record[name] != wanted[name]
+        f"{archive.SWEEP} is of another sweep: its {name} differs" for name in wanted if document[name] != wanted[name]
     ]
 
 
-def _gaps(record: Mapping[str, Any], required: Plan) -> list[str]:
+def _gaps(document: Mapping[str, Any], required_plan: Plan) -> list[str]:
     """What is missing of the targets, or wrong in them without a row that fails."""
-    rows = {row["target"]: row for row in record["sweeps"]}
-    targets = {target.key: target for target in required.targets}
+    rows = {row["target"]: row for row in document["sweeps"]}
+    targets = {target.key: target for target in required_plan.targets}
     faults = []
-    if len(rows) != len(record["sweeps"]):
+    if len(rows) != len(document["sweeps"]):
         faults.append("a target of the sweep stands there twice")
     faults += [f"{name} was not swept" for name in sorted(set(targets) - set(rows))]
     faults += [f"{name} is no target of this sweep" for name in sorted(set(rows) - set(targets))]
-    failing = {row["id"] for row in record["clauses"] if row["outcome"] not in ("pass", "characterised")}
+    failing = {row["id"] for row in document["clauses"] if row["outcome"] not in ("pass", "characterised")}
     for name in sorted(set(rows) & set(targets)):
         row, target = rows[name], targets[name]
         if row["elements"] != target.elements and not row["stopped"]:

@@ -34,25 +34,25 @@ from dmlcts.suites.running.options import covering_of, owed_rows
 
 def check_command(context: Context) -> Said:
     """The command is `dmlcts certify` with its closed list of options, and asks for what was done."""
-    record = certify_words(context.statement["command"])
+    options = certify_words(context.statement["command"])
     statement = context.statement
     names = ("product", "vendor", "backend", "options", "seed", "profile", "isolation")
     wanted = {name: statement[name] for name in names}
     wanted["challenge"] = statement.get("challenge", "")
-    asked = wanted_operators(record.pop("operators"), context.reference.tables)
+    asked = wanted_operators(options.pop("operators"), context.reference.tables)
     level = FeatureLevel.parse(statement["feature_level"])
-    record["operators"] = list(asked or obliged_operators(context.reference.tables, level))
+    options["operators"] = list(asked or obliged_operators(context.reference.tables, level))
     wanted["operators"] = sorted(context.operators)
     wanted["waived"] = archive.WAIVERS in context.submission.members
     wanted["draft"] = context.draft
     wanted["signed"] = statement["key"] is not None
     faults = [
-        f"{name}: the command says {record[name]!r}, the statement {wanted[name]!r}"
+        f"{name}: the command says {options[name]!r}, the statement {wanted[name]!r}"
         for name in wanted
-        if record[name] != wanted[name]
+        if options[name] != wanted[name]
     ]
-    if record["feature_level"] not in (None, statement["feature_level"]):
-        faults.append(f"the command asks for level {record['feature_level']}, not {statement['feature_level']}")
+    if options["feature_level"] not in (None, statement["feature_level"]):
+        faults.append(f"the command asks for level {options['feature_level']}, not {statement['feature_level']}")
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
         yield Status.PASS, "the command asks for this"
@@ -80,8 +80,8 @@ def check_results(context: Context) -> Said:
     rebuilt = explained(rebuilt, tables)
     faults = list(_differences(stable(rebuilt), stable(results)))
     if rebuilt["verdict"] != statement["verdict"]:
-        text = f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}"
-        faults.append(("claimed", text))
+        message = f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}"
+        faults.append(("claimed", message))
     yield from first_of_each(Status.FAIL, faults)
     unrun = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
     idle = [(row["outcome"], f"{_named(row)} is owed and was not run: {row['outcome']}") for row in unrun]
@@ -90,22 +90,22 @@ def check_results(context: Context) -> Said:
         yield Status.PASS, f"from the records follow {many(len(rebuilt['clauses']), 'row')}: {rebuilt['verdict']}"
 
 
-def _run(record: Mapping[str, Any], now: datetime) -> RunInfo:
+def _run(document: Mapping[str, Any], now: datetime) -> RunInfo:
     """What the results say of their run, for what does not follow from records."""
-    started, finished = (structure.moment(record["timings"][name]) or now for name in ("started", "finished"))
+    started, finished = (structure.moment(document["timings"][name]) or now for name in ("started", "finished"))
     return RunInfo(
-        record["backend"],
-        record["device"],
-        record["feature_level"],
-        record["profile"],
-        record["seed"],
-        record["strict"],
-        record["selection"],
+        document["backend"],
+        document["device"],
+        document["feature_level"],
+        document["profile"],
+        document["seed"],
+        document["strict"],
+        document["selection"],
         started,
         finished,
-        record["suite"],
-        record["environment"],
-        record.get("shard"),
+        document["suite"],
+        document["environment"],
+        document.get("shard"),
     )
 
 
@@ -114,9 +114,9 @@ def _unsupported(device: Mapping[str, Any]) -> set[tuple[str, str]]:
     return {(operator, item.name) for operator, names in claimed.items() for item in DataType if item.name not in names}
 
 
-def _differences(rebuilt: Mapping[str, Any], record: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _differences(rebuilt: Mapping[str, Any], submitted_results: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """Where the results differ from those that the records amount to, by kind, rows one by one."""
-    mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, record))
+    mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, submitted_results))
     for key in sorted({*mine, *theirs}):
         if key not in theirs:
             yield "lacking", f"the results lack the row {' '.join(key)}"
@@ -129,8 +129,8 @@ def _differences(rebuilt: Mapping[str, Any], record: Mapping[str, Any]) -> Itera
                 if mine[key][name] != theirs[key][name]
             ]
             yield "other", f"{' '.join(key)}: the results say {'; '.join(named)}"
-    for name in sorted({*rebuilt, *record} - {"clauses"}):
-        if rebuilt.get(name) != record.get(name):
+    for name in sorted({*rebuilt, *submitted_results} - {"clauses"}):
+        if rebuilt.get(name) != submitted_results.get(name):
             yield name, f"{name} of the results does not follow from the records"
 
 
@@ -150,11 +150,11 @@ def check_evidence(context: Context) -> Said:
     size = sum(item.size for item in planned)
     outputs = context.submission.outputs
     here = {"cases": len(planned), "bytes": size, "plan": evidence.digest(planned)}
-    for who, document in (("the statement", statement["evidence"]), ("the evidence", record)):
-        differing = [name for name in here if document[name] != here[name]]
+    for who, source in (("the statement", statement["evidence"]), ("the evidence", record)):
+        differing = [name for name in here if source[name] != here[name]]
         if differing:
             name = differing[0]
-            yield Status.FAIL, f"{who} is of another plan: {name} is {document[name]}, not {here[name]}"
+            yield Status.FAIL, f"{who} is of another plan: {name} is {source[name]}, not {here[name]}"
             return
     if len(outputs) != size:
         yield Status.FAIL, f"evidence.bin has {len(outputs):,} bytes, the plan asks for {size:,}"
@@ -171,8 +171,8 @@ def check_evidence(context: Context) -> Said:
     wrong = evidence.judge(planned, outputs, frozenset(absent), tables)
     conforming = statement["verdict"] == "CONFORMANT"
     broken = _waived_rows(context)
-    waived = [candidate for candidate in wrong if _row(candidate) in broken]
-    unexcused = [candidate for candidate in wrong if _row(candidate) not in broken]
+    waived = [failure for failure in wrong if _row(failure) in broken]
+    unexcused = [failure for failure in wrong if _row(failure) not in broken]
     yield from first_of_each(Status.FAIL if conforming else Status.OPEN, map(_told, unexcused))
     if not unexcused and not absent:
         right = "all right" if not waived else f"all right but {many(len(waived), 'case')} of waived clauses"
@@ -231,16 +231,16 @@ def verify_members(
     except DmlctsError as error:
         return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
     context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted), day, challenge)
-    draft, record = bool(statement["draft"]), verdict.about(statement)
+    draft, about = bool(statement["draft"]), verdict.about(statement)
     signed = _lines({name: structure.CHECKS[name] for name in ("digests", "signature")}, context)
     if any(line.status is Status.FAIL for line in signed):
-        return Verification(signed, draft, record)  # whoever made it did not sign this: nothing more of it is read
+        return Verification(signed, draft, about)  # whoever made it did not sign this: nothing more of it is read
     if any(statement["suite"][name] != getattr(reference, name) for name in ("version", "digest")):
         early = {name: structure.CHECKS[name] for name in ("digests", "signature", "suite")}
-        return Verification(_lines(early, context), draft, record)  # another suite's documents may look otherwise
+        return Verification(_lines(early, context), draft, about)  # another suite's documents may look otherwise
     malformed = [Line("form", Status.FAIL, " ".join(fault.split())) for fault in submission.faults()]
     if malformed:
-        return Verification(tuple(malformed), draft, record)
+        return Verification(tuple(malformed), draft, about)
     checks: dict[str, structure.Check] = {
         **structure.CHECKS,
         "command": check_command,
@@ -249,7 +249,7 @@ def verify_members(
         "evidence": check_evidence,
         "sweep": check_sweep,
     }
-    return Verification(_lines(checks, context), draft, record, structure.rows_told(submission))
+    return Verification(_lines(checks, context), draft, about, structure.rows_told(submission))
 
 
 def _lines(checks: Mapping[str, structure.Check], context: Context) -> tuple[Line, ...]:

@@ -163,9 +163,9 @@ def _first(alike: _Alike) -> _Alike:
 
 
 @lru_cache(maxsize=1024)
-def _formed(by_identity: ByIdentity[Subject]) -> _Alike:
+def _formed(subject_key: ByIdentity[Subject]) -> _Alike:
     """By all that layouts and places depend on: of the types, which tensors have the first type variable's."""
-    subject, table = by_identity.value, by_identity.value.table
+    subject, table = subject_key.value, subject_key.value.table
     single = tuple((name, tuple(subject.one_element(name, rank).rank for rank in _RANKS)) for name in subject.single)
     own = tuple((name, data_type is subject.data_type) for name, data_type in subject.types.items())
     may_alias = tuple(table.tensors[table.output].may_alias)
@@ -173,12 +173,12 @@ def _formed(by_identity: ByIdentity[Subject]) -> _Alike:
 
 
 @lru_cache(maxsize=1024)
-def _attributed(by_identity: ByIdentity[Subject]) -> _Alike:
+def _attributed(subject_key: ByIdentity[Subject]) -> _Alike:
     """By all that the attributes and values of an only input's operator depend on."""
-    table = by_identity.value.table
+    table = subject_key.value.table
     named = tuple((item.name, item.type) for item in table.attributes)
-    by = (by_identity.value.data_type, named, tuple(table.float_attributes), table.lower, table.upper)
-    return _first(_Alike(by, by_identity.value))
+    by = (subject_key.value.data_type, named, tuple(table.float_attributes), table.lower, table.upper)
+    return _first(_Alike(by, subject_key.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,15 +239,12 @@ def _laid(alike: _Alike, recipe: Recipe, counts: tuple[int, int]) -> _Laid:
 
 def _of_types(subject: Subject, laid: _Laid) -> dict[str, TensorDesc]:
     """The tensors of a layout in a subject's types."""
-    tensor_descs = {
-        name: tensor(subject.types[name], described.sizes, described.strides)
-        for name, described in laid.tensors.items()
-    }
-    for name, tensor_desc in tensor_descs.items() if laid.extra else ():
-        tensor_descs[name] = tensor(
+    tensors = {name: tensor(subject.types[name], layout.sizes, layout.strides) for name, layout in laid.tensors.items()}
+    for name, tensor_desc in tensors.items() if laid.extra else ():
+        tensors[name] = tensor(
             tensor_desc.data_type, tensor_desc.sizes, tensor_desc.strides, tensor_desc.total_size_in_bytes + laid.extra
         )
-    return tensor_descs
+    return tensors
 
 
 def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
@@ -256,18 +253,18 @@ def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
     Numbers are no factor: they are drawn.
     """
     levels, generator = recipe.by_factor, generator_of(recipe.seed, "attributes")
-    result = dict(subject.revealing())
+    attributes = dict(subject.revealing())
     for item in subject.table.attributes:
         if item.type == "ENUM":
-            result[item.name] = levels[item.name]
+            attributes[item.name] = levels[item.name]
         elif item.type == "DML_SCALE_BIAS":
-            result[item.name] = magnitudes.plain_scale_bias(generator, subject.data_type, levels.get("scale-bias"))
+            attributes[item.name] = magnitudes.plain_scale_bias(generator, subject.data_type, levels.get("scale-bias"))
         elif item.type == FUSED:
-            result[item.name] = ACTIVATIONS.get(levels["activation"])
+            attributes[item.name] = ACTIVATIONS.get(levels["activation"])
         elif item.is_number and item.role == "other":
             numbers = fitting_numbers(subject.table, subject.signature, item)
-            result[item.name] = numbers[int(generator.integers(len(numbers)))]
-    return result
+            attributes[item.name] = numbers[int(generator.integers(len(numbers)))]
+    return attributes
 
 
 def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:
@@ -282,9 +279,9 @@ def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:
 
 
 @lru_cache(maxsize=1024)
-def _streamed(by_identity: ByIdentity[Subject]) -> _Alike:
+def _streamed(subject_key: ByIdentity[Subject]) -> _Alike:
     """By all that the streams of a subject depend on besides their seed, whatever its tensors are called."""
-    subject, rows = by_identity.value, by_identity.value.table.tensors
+    subject, rows = subject_key.value, subject_key.value.table.tensors
     inputs = tuple(
         (values.data_type, rows[name].nonzero, name in subject.single) for name, values in subject.ones.items()
     )

@@ -61,17 +61,17 @@ def levels_of(
 def levels_of_attributes(operator: OperatorDesc, table: OperatorTable) -> dict[str, str | None]:
     """The levels of the factors that are attributes."""
     data_type = operator.data_type
-    texts: dict[str, str | None] = {}
+    levels: dict[str, str | None] = {}
     if table.has_scale_bias:
-        texts["scale-bias"] = scale_bias_of(operator, data_type)
+        levels["scale-bias"] = scale_bias_of(operator, data_type)
     if table.float_attributes and of_one_type(table):
-        texts["bounds"] = bounds_of(operator, table, data_type)
+        levels["bounds"] = bounds_of(operator, table, data_type)
     for item in table.attributes:
         if item.type == "ENUM":
-            texts[item.name] = str(operator.attributes[item.name])
+            levels[item.name] = str(operator.attributes[item.name])
         elif item.type == FUSED:
-            texts["activation"] = activation_of(operator.activation)
-    return texts
+            levels["activation"] = activation_of(operator.activation)
+    return levels
 
 
 def levels_of_tensors(
@@ -229,7 +229,7 @@ def activation_of(fused: OperatorDesc | None) -> str | None:
     """The level of ``activation``; ``None`` for one that no level is about."""
     if fused is None:
         return "none"
-    return next((level for level, operator in ACTIVATIONS.items() if operator.name == fused.name), None)
+    return next((level for level, activation in ACTIVATIONS.items() if activation.name == fused.name), None)
 
 
 @lru_cache(maxsize=1 << 13)

@@ -57,19 +57,19 @@ def relations_of(
         data_type: the type.
         aliases: the factors that are the layouts of the inputs whose memory the output may be.
     """
-    named = tuple((name, tuple(level)) for name, level in levels.items())
+    named = tuple((name, tuple(names)) for name, names in levels.items())
     return _relations(ByIdentity(table), named, tuple(counts.items()), data_type.is_floating, aliases)
 
 
 @lru_cache(maxsize=256)  # most types of most operators have the same levels, and then share what follows from them
 def _relations(
-    by_identity: ByIdentity[FactorsTable],
+    table_key: ByIdentity[FactorsTable],
     named: tuple[tuple[str, tuple[str, ...]], ...],
     counted: tuple[tuple[str, tuple[int, int]], ...],
     floating: bool,
     aliases: tuple[str, ...],
 ) -> tuple[Relation, ...]:
-    table, levels, counts = by_identity.value, dict(named), dict(counted)
+    table, levels, counts = table_key.value, dict(named), dict(counted)
     relations = []
     for row in table.constraints:
         if row.data_types != "all" and (row.data_types == "floating") != floating:
@@ -93,7 +93,9 @@ def _relation(row: ConstraintRow, levels: Levels, names: tuple[str, ...], allowe
     return Relation(
         row.id,
         names,
-        frozenset(tuple(index[name][level] for name, level in zip(names, texts, strict=True)) for texts in allowed),
+        frozenset(
+            tuple(index[name][level] for name, level in zip(names, combination, strict=True)) for combination in allowed
+        ),
     )
 
 
@@ -103,9 +105,9 @@ def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
         return []
     names = tuple(sides)
     allowed = {
-        texts
-        for texts in itertools.product(*(levels[name] for name in names))
-        if not all(level in sides[name] for name, level in zip(names, texts, strict=True))
+        combination
+        for combination in itertools.product(*(levels[name] for name in names))
+        if not all(level in sides[name] for name, level in zip(names, combination, strict=True))
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -113,9 +115,9 @@ def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
 def _sizes(row: ConstraintRow, levels: Levels, counts: Mapping[str, tuple[int, int]]) -> list[Relation]:
     names = ("rank", "spread", "sides", "count")
     allowed = {
-        texts
-        for texts in itertools.product(*(levels[name] for name in names))
-        if exists(int(texts[0]), texts[1], texts[2], *counts[texts[3]])
+        combination
+        for combination in itertools.product(*(levels[name] for name in names))
+        if exists(int(combination[0]), combination[1], combination[2], *counts[combination[3]])
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -123,9 +125,9 @@ def _sizes(row: ConstraintRow, levels: Levels, counts: Mapping[str, tuple[int, i
 def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
     names = ("rank", "spread", layout)
     allowed = {
-        texts
-        for texts in itertools.product(*(levels[name] for name in names))
-        if dimensions(int(texts[0]), texts[1]) >= _LEAST_DIMENSIONS.get(texts[2], 0)
+        combination
+        for combination in itertools.product(*(levels[name] for name in names))
+        if dimensions(int(combination[0]), combination[1]) >= _LEAST_DIMENSIONS.get(combination[2], 0)
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -135,9 +137,9 @@ def _same_layout(row: ConstraintRow, levels: Levels, aliases: tuple[str, ...]) -
         return []
     names = ("placement", OUTPUT_LAYOUT, *aliases)
     allowed = {
-        texts
-        for texts in itertools.product(*(levels[name] for name in names))
-        if texts[0] != "in-place" or texts[1] in texts[2:]
+        combination
+        for combination in itertools.product(*(levels[name] for name in names))
+        if combination[0] != "in-place" or combination[1] in combination[2:]
     }
     return [_relation(row, levels, names, allowed)]
 
@@ -147,8 +149,8 @@ def _equal_inputs(row: ConstraintRow, levels: Levels) -> list[Relation]:
         return []
     names = ("placement", *(name for name in INPUT_LAYOUTS if name in levels))
     allowed = {
-        texts
-        for texts in itertools.product(*(levels[name] for name in names))
-        if texts[0] != "one-region" or len(set(texts[1:])) == 1
+        combination
+        for combination in itertools.product(*(levels[name] for name in names))
+        if combination[0] != "one-region" or len(set(combination[1:])) == 1
     }
     return [_relation(row, levels, names, allowed)]

@@ -71,14 +71,14 @@ class _Encoder:
             if len(self._kinds) >= _MOST_KINDS:
                 self._kinds.clear()
         levels = levels_of_attributes(operator, self._table)
-        result = None
+        level_kind = None
         if levels.get("scale-bias", "") is not None:  # one that nothing is said of may hide everything else
             alike = tuple(tensor.data_type is operator.data_type for tensor in operator.inputs.values())
             form = _form(self._wide, self._table.wide_inputs, self._counts, self._named, alike)
             subject = (operator.name, operator.data_type.name)
-            result = _Kind(self, subject, sum(map(self._digits.of, levels, levels.values())), form)
-        self._kinds[operator.kind] = result
-        return result
+            level_kind = _Kind(self, subject, sum(map(self._digits.of, levels, levels.values())), form)
+        self._kinds[operator.kind] = level_kind
+        return level_kind
 
 
 class _Digits(dict[tuple[str, str | None], int]):
@@ -124,18 +124,18 @@ class _Form:
         try:
             return self._shown[level, history]
         except KeyError:
-            number = self._digits.of("input", level) + self._digits.of("history", history)
-            self._shown[level, history] = number
-            return number
+            code = self._digits.of("input", level) + self._digits.of("history", history)
+            self._shown[level, history] = code
+            return code
 
     def _of_sizes(self, sizes: tuple[int, ...]) -> int:
-        number = self._sizes.get(sizes)
-        if number is None:
+        code = self._sizes.get(sizes)
+        if code is None:
             if len(self._sizes) >= _MOST_KINDS:
                 self._sizes.clear()
             levels = levels_of_sizes(sizes, self._counts)
-            number = self._sizes[sizes] = sum(map(self._digits.of, levels, levels.values()))
-        return number
+            code = self._sizes[sizes] = sum(map(self._digits.of, levels, levels.values()))
+        return code
 
 
 @lru_cache(maxsize=1024)
@@ -182,8 +182,8 @@ def _encoder(
     factors: ByIdentity[FactorsTable], table: ByIdentity[OperatorTable], data_type: DataType, level: FeatureLevel
 ) -> _Encoder:
     ranks = obliged_ranks(table.value, data_type, level)
-    result = factors_of(factors.value, table.value, data_type, ranks, "quick")
-    return _Encoder(result, table.value, tuple(counts_of(factors.value).items()))
+    space_factors = factors_of(factors.value, table.value, data_type, ranks, "quick")
+    return _Encoder(space_factors, table.value, tuple(counts_of(factors.value).items()))
 
 
 class Seen:
@@ -253,12 +253,12 @@ def encoded(space: Space, levels: Mapping[str, str | None]) -> str:
 def decoded(space: Space, rows: Collection[str]) -> NDArray[np.intp]:
     """Positions of levels, one row each, -1 where there is none; what is no row of the space is left out."""
     sizes = [len(factor.levels) for factor in space.factors]
-    result = []
+    positions = []
     for row in rows:
         places = [_DIGITS.find(digit) for digit in row]
         if len(places) == len(sizes) and all(place < size for place, size in zip(places, sizes, strict=True)):
-            result.append(places)
-    return np.array(result, np.intp).reshape(-1, len(sizes))
+            positions.append(places)
+    return np.array(positions, np.intp).reshape(-1, len(sizes))
 
 
 def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
@@ -276,25 +276,25 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
     shown = masked[:, kept].sum(2) == masked.sum(1, keepdims=True)
     shown &= (rows >= 0)[:, kept].all(2)
     flat = (rows + offsets)[:, kept][shown]
-    zeros = np.zeros([count] * together, bool)
+    bitmap = np.zeros([count] * together, bool)
     for order in itertools.permutations(range(together)):
-        zeros[tuple(flat[:, order].T)] = True
-    return zeros
+        bitmap[tuple(flat[:, order].T)] = True
+    return bitmap
 
 
 def counts(space: Space, rows: NDArray[np.intp]) -> dict[str, dict[str, int]]:
     """How many pairs and triples there can be, are asked for, are covered, and are missing of those asked for."""
-    record = {}
+    summary = {}
     for together, name in NAMES.items():
         can, wanted, seen = possible(space, together), asked(space, together), covered(space, rows, together)
         orders = 2 if together == 2 else 6
-        record[name] = {
+        summary[name] = {
             "possible": int(can.sum()) // orders,
             "asked": int(wanted.sum()) // orders,
             "covered": int((seen & can).sum()) // orders,
             "missing": int((wanted & ~seen).sum()) // orders,
         }
-    return record
+    return summary
 
 
 def told(
@@ -332,7 +332,7 @@ def told(
     for record in records:
         for seen in record.combinations:
             rows[seen.operator, seen.data_type] |= set(seen.rows)
-    result = []
+    entries = []
     for operator, name in subjects:
         table, data_type = tables.operators.get(operator), DataType[name]
         if table is None or data_type not in table.data_types:
@@ -340,6 +340,6 @@ def told(
         space = _space(factors, table, data_type, level, profile)
         counted = counts(space, decoded(space, rows[operator, name]))
         if operator in shared_out and not any(signature.data_type is data_type for signature in covering[operator]):
-            counted = {together: {**document, "asked": 0, "missing": 0} for together, document in counted.items()}
-        result.append({"operator": operator, "data_type": name, **counted})
-    return {"combinations": result, **({"shared_out": shared_out} if shared_out else {})}
+            counted = {together: {**figures, "asked": 0, "missing": 0} for together, figures in counted.items()}
+        entries.append({"operator": operator, "data_type": name, **counted})
+    return {"combinations": entries, **({"shared_out": shared_out} if shared_out else {})}

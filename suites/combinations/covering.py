@@ -85,8 +85,8 @@ class _Trial:
 def _kept(relation: Relation, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """For each level of each factor what the relation allows that the level is in, as bits."""
     kept = [[0] * size for size in sizes]
-    for order, numbers in enumerate(relation.allowed):
-        for levels, level in zip(kept, numbers, strict=True):
+    for order, combination in enumerate(relation.allowed):
+        for levels, level in zip(kept, combination, strict=True):
             levels[level] |= 1 << order
     return tuple(map(tuple, kept))
 
@@ -137,7 +137,9 @@ class _Builder:
             self._narrow(standing, factor, level)
         flat = [self.offsets[factor] + level for factor, level in seed.items()]
         masks = [
-            number for number, (factor, level) in zip(flat, seed.items(), strict=True) if level in self.masking[factor]
+            position
+            for position, (factor, level) in zip(flat, seed.items(), strict=True)
+            if level in self.masking[factor]
         ]
         for _ in range(2 if together < 3 else 1):
             row = dict(seed)
@@ -150,7 +152,7 @@ class _Builder:
             ):
                 raise AssertionError(f"no row has {seed}, though it was found possible")
             rows.append(tuple(row[factor] for factor in range(len(self.sizes))))
-        return max(rows, key=lambda numbers: self.left.gain(*self._parts(numbers))) if len(rows) > 1 else rows[0]
+        return max(rows, key=lambda candidate: self.left.gain(*self._parts(candidate))) if len(rows) > 1 else rows[0]
 
     def _extended(self, trial: _Trial, chosen: int, standing: list[int], *, sparing: bool) -> bool:
         """Give the row a level of each further factor: whether there are such.
@@ -209,13 +211,13 @@ class _Builder:
 
     def _usable(self, factor: int, least: int) -> list[int]:
         """The levels of a factor that mask nothing and are combined with so many others."""
-        usable = self.usable.get((factor, least))
-        if usable is None:
+        levels = self.usable.get((factor, least))
+        if levels is None:
             strengths, masking = self.space.factors[factor].strengths, self.masking[factor]
-            usable = self.usable[factor, least] = [
+            levels = self.usable[factor, least] = [
                 level for level in range(self.sizes[factor]) if strengths[level] >= least and level not in masking
             ]
-        return usable
+        return levels
 
     def _shuffle(self, some: list[int]) -> None:
         """As the generator's own, which takes three calls an element."""
@@ -231,7 +233,7 @@ class _Builder:
         """The row's levels counted through: those that mask nothing, and those that mask the others."""
         flat = [offset + level for offset, level in zip(self.offsets, row, strict=True)]
         masks = [flat[factor] for factor, level in enumerate(row) if level in self.masking[factor]]
-        return [number for number in flat if number not in masks], masks
+        return [position for position in flat if position not in masks], masks
 
 
 class _Left(Protocol):
@@ -254,10 +256,10 @@ class _Left(Protocol):
 
 
 def _bits(levels: Iterable[int]) -> int:
-    number = 0
+    mask = 0
     for level in levels:
-        number |= 1 << level
-    return number
+        mask |= 1 << level
+    return mask
 
 
 class _Pairs:
@@ -274,7 +276,7 @@ class _Pairs:
 
     def most_missing(self, generator: random.Random) -> list[int]:
         """As :meth:`_Left.most_missing`."""
-        counts = [item.bit_count() for item in self.sets]
+        counts = [bits.bit_count() for bits in self.sets]
         most = max(counts)
         best = [level for level, count in enumerate(counts) if count == most]
         first = best[generator.randrange(len(best))]
@@ -342,18 +344,18 @@ class _Triples:
             having.append(chosen.bit_length() - 1)
             chosen ^= 1 << having[-1]
         first = masks[:1] or having
-        numbers: list[int] = self.left[np.ix_(levels, first, masks[1:] or having)].sum((1, 2)).tolist()
-        return numbers
+        sums: list[int] = self.left[np.ix_(levels, first, masks[1:] or having)].sum((1, 2)).tolist()
+        return sums
 
     def _covered(self, others: list[int], masks: list[int]) -> tuple[NDArray[np.intp], ...]:
         """The index of all triples that a row has in sight, each in every order."""
         free = 3 - len(masks)
         if free < 0:
             return tuple(np.zeros(0, np.intp) for _ in range(3))
-        numbers = [
+        triples = [
             order for rest in itertools.combinations(others, free) for order in itertools.permutations((*masks, *rest))
         ]
-        return tuple(np.array(numbers, np.intp).reshape(-1, 3).T)
+        return tuple(np.array(triples, np.intp).reshape(-1, 3).T)
 
     def gain(self, others: list[int], masks: list[int]) -> int:
         """As :meth:`_Left.gain`."""

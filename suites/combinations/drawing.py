@@ -171,13 +171,13 @@ def scale_bias(generator: Generator, data_type: DataType, level: str, power: int
     return ScaleBias(2.0**known.overflowing, bias if generator.integers(2) else 0.0)
 
 
-def scaled(x: Array, value: ScaleBias | None, data_type: DataType) -> Array:
+def scaled(x: Array, scaling: ScaleBias | None, data_type: DataType) -> Array:
     """The finite x * scale + bias within the type's range, in FLOAT64: where bounds can be seen to act."""
     with np.errstate(all="ignore"):  # signalling NaNs are cast as well
         wide = x.astype(np.float64)
         wide = wide[np.isfinite(wide)]
-        if value is not None:
-            wide = wide * float(value.scale) + float(value.bias)
+        if scaling is not None:
+            wide = wide * float(scaling.scale) + float(scaling.bias)
     if data_type.is_floating:
         low, high = -float(np.finfo(data_type.numpy).max), float(np.finfo(data_type.numpy).max)
     else:
@@ -204,9 +204,9 @@ def bounds(
     low, high = _ordered(one_end, other_end, data_type)
     names, lower, upper = table.float_attributes, table.lower, table.upper
     pair = {lower: low, upper: high}
-    result = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
-    text = names[int(generator.integers(len(names)))]
-    from_above = text == upper
+    values = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
+    bound_name = names[int(generator.integers(len(names)))]
+    from_above = bound_name == upper
     edges = (
         edge_values.limits_as_float(data_type)
         if not data_type.is_floating
@@ -217,33 +217,33 @@ def bounds(
         return dict.fromkeys(names, middle + np.float32(0))  # never -0
     if level == "inverted":
         turned = {lower: high, upper: low}
-        return {name: turned.get(name, result[name]) for name in names}
+        return {name: turned.get(name, values[name]) for name in names}
     if level == "infinite":
         sides = {lower: np.float32(-np.inf), upper: np.float32(np.inf)}
-        chosen = names if generator.integers(3) == 0 else (text,)
-        return {name: sides.get(name, np.float32(np.inf)) if name in chosen else result[name] for name in names}
+        chosen = names if generator.integers(3) == 0 else (bound_name,)
+        return {name: sides.get(name, np.float32(np.inf)) if name in chosen else values[name] for name in names}
     if level == "inexact":
-        near = {name: _between(generator, result[name], data_type, up=name == upper) for name in names}
+        near = {name: _between(generator, values[name], data_type, up=name == upper) for name in names}
         return dict(zip((lower, upper), sorted(near.values()), strict=True)) if lower and upper else near
     if level == "extreme":
         edge = edges[1] if from_above else edges[0]
-        result[text] = edge if edge != 0 else result[text]
+        values[bound_name] = edge if edge != 0 else values[bound_name]
         if edge == 0:  # an unsigned type's least value is an ordinary one
-            result[upper or text] = edges[1]
-        return result
+            values[upper or bound_name] = edges[1]
+        return values
     if level == "negative-zero":
         zero = np.float32(-0.0)
-        if upper and result[upper] <= 0 and (not lower or result[lower] < 0):
-            return {**result, upper: zero}
-        if lower and upper and result[upper] <= 0:
-            result[upper] = np.float32(1)
-        return {**result, lower or text: zero}
+        if upper and values[upper] <= 0 and (not lower or values[lower] < 0):
+            return {**values, upper: zero}
+        if lower and upper and values[upper] <= 0:
+            values[upper] = np.float32(1)
+        return {**values, lower or bound_name: zero}
     if level == "beyond":
-        return {**result, **_beyond(generator, data_type, text, upper=from_above)}
+        return {**values, **_beyond(generator, data_type, bound_name, upper=from_above)}
     if level == "no-number":
         bits = np.uint32(0x7FC00000 | int(generator.integers(0, 1 << 20)) | (int(generator.integers(2)) << 31))
-        return {**result, text: bits.view(np.float32)}
-    return result
+        return {**values, bound_name: bits.view(np.float32)}
+    return values
 
 
 def _of_type(value: float, data_type: DataType) -> np.float32:
@@ -298,8 +298,8 @@ def _between(generator: Generator, value: np.float32, data_type: DataType, *, up
         whole = float(generator.integers(1, 1 << 22))
     part = (0.5, 0.25, 0.75, 2.0**-20, 1 - 2.0**-20)[int(generator.integers(5))]
     sign = 1.0 if up or not data_type.is_signed else -1.0
-    float32 = np.float32(whole + sign * part)
-    return float32 if not float(float32).is_integer() else np.float32(whole + sign * 0.5)
+    number = np.float32(whole + sign * part)
+    return number if not float(number).is_integer() else np.float32(whole + sign * 0.5)
 
 
 def _beyond(generator: Generator, data_type: DataType, name: str, *, upper: bool) -> dict[str, np.float32]:

@@ -120,38 +120,38 @@ def counts_of(factors: FactorsTable) -> Mapping[str, tuple[int, int]]:
 
 
 @lru_cache(maxsize=4)
-def _counts(by_identity: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
-    factors = by_identity.value
+def _counts(factors_key: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
+    factors = factors_key.value
     counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
     return MappingProxyType(counts)
 
 
 @lru_cache(maxsize=256)
 def _space(
-    by_identity: ByIdentity[FactorsTable],
+    factors_key: ByIdentity[FactorsTable],
     operator: ByIdentity[OperatorTable],
     data_type: DataType,
     ranks: tuple[int, ...],
     profile: str,
 ) -> Space:
-    factors, table = by_identity.value, operator.value
-    result = _factors(by_identity, operator, data_type, ranks, profile)
-    by_name = {factor.name: factor.levels for factor in result}
+    factors, table = factors_key.value, operator.value
+    space_factors = _factors(factors_key, operator, data_type, ranks, profile)
+    by_name = {factor.name: factor.levels for factor in space_factors}
     wide = dict(zip(table.wide_inputs, INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
     aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
     strength: int = getattr(factors.strengths, profile)
-    return Space(result, relations_of(factors, by_name, counts_of(factors), data_type, aliases), strength)
+    return Space(space_factors, relations_of(factors, by_name, counts_of(factors), data_type, aliases), strength)
 
 
 @lru_cache(maxsize=256)
 def _factors(
-    by_identity: ByIdentity[FactorsTable],
+    factors_key: ByIdentity[FactorsTable],
     operator: ByIdentity[OperatorTable],
     data_type: DataType,
     ranks: tuple[int, ...],
     profile: str,
 ) -> tuple[Factor, ...]:
-    factors, table = by_identity.value, operator.value
+    factors, table = factors_key.value, operator.value
     strength: int = getattr(factors.strengths, profile)
     economies = [
         economy
@@ -159,7 +159,7 @@ def _factors(
         if profile in economy.profiles and data_type.name in (economy.data_types or (data_type.name,))
     ]
     simple = of_one_type(table)
-    result = []
+    factor_list = []
     for row in factors.factors:
         owners = [item for item in table.attributes if item.type == row.of]
         if row.inputs > len(table.wide_inputs):
@@ -176,8 +176,8 @@ def _factors(
         for name, levels in named:
             base = row.base if row.base in levels else levels[0]
             strengths = tuple(_strength(economies, row.name, level, strength) for level in levels)
-            result.append(Factor(name, levels, base, masks & set(levels), strengths))
-    return tuple(result)
+            factor_list.append(Factor(name, levels, base, masks & set(levels), strengths))
+    return tuple(factor_list)
 
 
 def _strength(economies: Sequence[EconomyRow], factor: str, level: str, strength: int) -> int:

@@ -31,11 +31,11 @@ def _spaces(tables: Tables, profile: str) -> Iterator[tuple[OperatorTable, DataT
 
 def excluded_pairs(space: Space) -> dict[str, list[str]]:
     """The pairs of levels that no row can have, by the constraint that rules them out."""
-    texts: dict[str, list[str]] = defaultdict(list)
+    pairs: dict[str, list[str]] = defaultdict(list)
     can, offsets = possible(space, 2), flat_offsets(space)
-    for (number, left), (two, right) in itertools.combinations(enumerate(space.factors), 2):
+    for (axis, left), (two, right) in itertools.combinations(enumerate(space.factors), 2):
         for (i, first), (j, second) in itertools.product(enumerate(left.levels), enumerate(right.levels)):
-            if can[offsets[number] + i, offsets[two] + j]:
+            if can[offsets[axis] + i, offsets[two] + j]:
                 continue
             reasons = [
                 relation.id
@@ -47,8 +47,8 @@ def excluded_pairs(space: Space) -> dict[str, list[str]]:
                     for row in relation.allowed
                 )
             ]
-            texts[reasons[0] if reasons else _JOINT].append(f"{left.name} {first} with {right.name} {second}")
-    return dict(texts)
+            pairs[reasons[0] if reasons else _JOINT].append(f"{left.name} {first} with {right.name} {second}")
+    return dict(pairs)
 
 
 def spared_levels(factors: FactorsTable, space: Space, data_type: DataType, profile: str) -> Iterator[str]:
@@ -106,8 +106,8 @@ def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
     texts = {row.id: row.text for row in factors.constraints}
     say("combinations that cannot be, by constraint")
     for reason, by_pair in excluded.items():
-        text = f": {texts[reason]}" if reason in texts else ""
-        say(f"  {reason}{text}")
+        suffix = f": {texts[reason]}" if reason in texts else ""
+        say(f"  {reason}{suffix}")
         for pair, names in by_pair.items():
             say(f"    {pair}{_told(names, everything)}")
     say(f"levels that the {profile} profile combines with fewer others")
@@ -122,13 +122,13 @@ def _told(names: list[str], everything: list[str]) -> str:
         return ""
     mine, whole = _by_type(names), _by_type(everything)
     entire = [data_type for data_type, operators in mine.items() if operators == whole[data_type]]
-    texts = [", ".join(entire)] if entire else []
+    parts = [", ".join(entire)] if entire else []
     groups: dict[str, list[str]] = defaultdict(list)
     for data_type, operators in mine.items():
         if data_type not in entire:
             absent = [operator for operator in whole[data_type] if operator not in operators]
             groups[_some(operators, absent)].append(data_type)
-    return ", for " + "; ".join([*texts, *(f"{', '.join(types)} {some}" for some, types in groups.items())])
+    return ", for " + "; ".join([*parts, *(f"{', '.join(types)} {some}" for some, types in groups.items())])
 
 
 def _some(operators: list[str], absent: list[str]) -> str:
@@ -139,8 +139,8 @@ def _some(operators: list[str], absent: list[str]) -> str:
 
 
 def _by_type(names: list[str]) -> dict[str, list[str]]:
-    texts: dict[str, list[str]] = defaultdict(list)
+    operators: dict[str, list[str]] = defaultdict(list)
     for name in names:
         operator, data_type = name.split(" ")
-        texts[data_type].append(operator)
-    return texts
+        operators[data_type].append(operator)
+    return operators

@@ -30,10 +30,10 @@ def flat_offsets(space: Space) -> NDArray[np.intp]:
 @lru_cache(maxsize=512)  # spaces have many relations in common
 def _allowed(relation: Relation, sizes: tuple[int, ...]) -> Bits:
     """What a relation allows, over its factors."""
-    zeros = np.zeros(sizes, bool)
-    zeros[tuple(np.array(list(relation.allowed)).T)] = True
-    zeros.setflags(write=False)
-    return zeros
+    bitmap = np.zeros(sizes, bool)
+    bitmap[tuple(np.array(list(relation.allowed)).T)] = True
+    bitmap.setflags(write=False)
+    return bitmap
 
 
 def _projected(
@@ -51,23 +51,23 @@ def _projected(
     gone = sorted({factor for scope, _ in pool for factor in scope} - set(kept))
     while gone:
         scopes = {factor: set().union(*(scope for scope, _ in pool if factor in scope)) for factor in gone}
-        factor = min(gone, key=lambda number: math.prod([sizes[other] for other in scopes[number]]))
+        factor = min(gone, key=lambda candidate: math.prod([sizes[other] for other in scopes[candidate]]))
         gone.remove(factor)
-        touched = [item for item in pool if factor in item[0]]
+        touched = [member for member in pool if factor in member[0]]
         known = (factor, *sorted(map(id, touched)))
         if known not in eliminated:
             scope = tuple(sorted(scopes[factor] - {factor}))
             joined = _joined(touched, (factor, *scope), sizes)
             eliminated[known] = (scope, np.asarray(joined.any(0)))
-        pool = [item for item in pool if factor not in item[0]] + [eliminated[known]]
+        pool = [member for member in pool if factor not in member[0]] + [eliminated[known]]
     return _joined(pool, kept, sizes)
 
 
 def _joined(tensors: Sequence[_Tensor], scope: Sequence[int], sizes: Sequence[int]) -> Bits:
-    ones = np.ones([sizes[factor] for factor in scope], bool)
+    bitmap = np.ones([sizes[factor] for factor in scope], bool)
     for names, bits in tensors:
-        ones &= _spread(bits, names, scope, sizes)
-    return ones
+        bitmap &= _spread(bits, names, scope, sizes)
+    return bitmap
 
 
 def _spread(bits: Bits, names: Sequence[int], scope: Sequence[int], sizes: Sequence[int]) -> Bits:
@@ -96,7 +96,7 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
     single: dict[int, _Tensor] = {factor: ((factor,), usable[factor]) for factor in bound}
     known: dict[tuple[int, ...], Bits] = {}
     eliminated: dict[_Eliminated, _Tensor] = {}
-    zeros = np.zeros([sum(sizes)] * together, bool)
+    bitmap = np.zeros([sum(sizes)] * together, bool)
     for kept in itertools.combinations(range(len(sizes)), together):
         inner = tuple(factor for factor in kept if factor in bound)  # the others go together with everything
         if inner not in known:
@@ -104,9 +104,9 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
             known[inner] = _projected([*tensors, *others], inner, sizes, eliminated)
         bits = _spread(known[inner], inner, kept, sizes)
         for order in itertools.permutations(range(together)):
-            zeros[tuple([parts[kept[number]] for number in order])] = bits.transpose(order)
-    zeros.setflags(write=False)
-    return zeros
+            bitmap[tuple([parts[kept[position]] for position in order])] = bits.transpose(order)
+    bitmap.setflags(write=False)
+    return bitmap
 
 
 @lru_cache(maxsize=64)
@@ -134,13 +134,13 @@ def asked(space: Space, together: int) -> Bits:
     enough = np.array([strength >= together for factor in space.factors for strength in factor.strengths])
     if not enough.any():
         return np.zeros([enough.size] * together, bool)
-    values = _ordinary(space, together)
+    bitmap = _ordinary(space, together)
     for axis in range(together):
         shape = [1] * together
         shape[axis] = -1
-        values = values & enough.reshape(shape)
-    values.setflags(write=False)
-    return values
+        bitmap = bitmap & enough.reshape(shape)
+    bitmap.setflags(write=False)
+    return bitmap
 
 
 @lru_cache(maxsize=16)  # what is asked of one space is asked for one number of levels after another
@@ -155,9 +155,9 @@ def _ordinary(space: Space, together: int) -> Bits:
     larger = _ordinary(space, together + 1)  # a row of a combination has one of more levels, too
     ends = np.cumsum([0, *map(len, usable)]).tolist()
     parts = [slice(*both) for both in itertools.pairwise(ends)]
-    zeros = np.zeros([ends[-1]] * together, bool)
+    bitmap = np.zeros([ends[-1]] * together, bool)
     for kept in itertools.permutations(range(len(parts)), together):
         other = next(factor for factor in range(len(parts)) if factor not in kept)
         index = tuple([parts[factor] for factor in kept])
-        zeros[index] = larger[(*index, parts[other])][..., usable[other]].any(-1)
-    return zeros
+        bitmap[index] = larger[(*index, parts[other])][..., usable[other]].any(-1)
+    return bitmap

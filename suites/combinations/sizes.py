@@ -74,8 +74,8 @@ def layout_of(tensor: TensorDesc) -> str:
 
 
 @lru_cache(maxsize=1 << 13)
-def _strided(sizes: tuple[int, ...], numbers: tuple[int, ...]) -> str:
-    longer = [(stride, size) for stride, size in zip(numbers, sizes, strict=True) if size > 1]
+def _strided(sizes: tuple[int, ...], element_strides: tuple[int, ...]) -> str:
+    longer = [(stride, size) for stride, size in zip(element_strides, sizes, strict=True) if size > 1]
     strides = [stride for stride, _ in longer]
     if 0 in strides:
         return "broadcast"
@@ -134,14 +134,14 @@ def _listed(rank: int, spread: str, sides: str, least: int, greatest: int) -> tu
     count = dimensions(rank, spread)
     if count > rank or (spread == "all" and rank < 3):
         return ()
-    result: dict[tuple[int, ...], None] = {}
+    shapes: dict[tuple[int, ...], None] = {}
     for number in range(least, greatest + 1):
         for parts in _factorisations(number, count):
             for places in _places(rank, count):
                 sizes = _spread_out(parts, rank, places)
                 if sides_of(sizes) == sides:
-                    result[sizes] = None
-    return tuple(result)
+                    shapes[sizes] = None
+    return tuple(shapes)
 
 
 def _places(rank: int, count: int) -> list[tuple[int, ...]]:
@@ -265,11 +265,11 @@ def strides_for(generator: Generator, sizes: Sequence[int], layout: str) -> tupl
 
 def packed_strides(sizes: Sequence[int]) -> tuple[int, ...]:
     """The strides of a packed row-major tensor."""
-    step, result = 1, []
+    step, strides = 1, []
     for size in reversed(sizes):
-        result.append(step)
+        strides.append(step)
         step *= size
-    return tuple(reversed(result))
+    return tuple(reversed(strides))
 
 
 def _with_a_gap(generator: Generator, sizes: Sequence[int], axes: list[int], least: int) -> tuple[int, ...]:

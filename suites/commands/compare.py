@@ -77,7 +77,11 @@ def compare(
     columns = read_all(folders)
     contenders = [Contender.parse(written) for written in backends]
     if not mixed:  # before anything is judged
-        made = [Provenance.of(item.label, item.results) for item in columns if item.results is not None]
+        made = [
+            Provenance.of(finished_column.label, finished_column.results)
+            for finished_column in columns
+            if finished_column.results is not None
+        ]
         here = Provenance(", ".join(backends), tables_digest(settings.tables.digests))
         refuse_mixture([*made, here] if backends else made)
     columns += judge_all(contenders, Path(results), arguments, complain)

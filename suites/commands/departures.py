@@ -42,8 +42,8 @@ def write(results: str, path: str) -> None:
     entries = many(len(made.entries), "entry", "entries")
     say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
-        text = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
-        say(f"{text} no reason yet: say it under `because`")
+        subject = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
+        say(f"{subject} no reason yet: say it under `because`")
 
 
 @baseline.command()

@@ -29,10 +29,10 @@ def print_backends(console: Console, *, verbose: bool = False) -> None:
     for listing in available():
         if listing.info is not None:
             parts = [listing.info.adapter, listing.info.library, f"feature level {listing.info.feature_level}"]
-            text = ", ".join(part for part in parts if part)
+            description = ", ".join(part for part in parts if part)
         else:
-            text = "; ".join(part for part in (listing.reason, listing.mend) if part)
-        row = [Text(listing.name), Text("yes" if listing.available else "no"), Text(text)]
+            description = "; ".join(part for part in (listing.reason, listing.mend) if part)
+        row = [Text(listing.name), Text("yes" if listing.available else "no"), Text(description)]
         table.add_row(*row, *([Text(listing.origin)] if verbose else []))
     console.print(table)
     console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
@@ -52,17 +52,17 @@ def print_trial(name: str, trial: Trial, say: Callable[[str], object]) -> None:
         say(f"  unclaimed  {operator} on {', '.join(data_type.name for data_type in types)}")
     if trial.dispatch is not None:
         say(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
-    for operator in dict.fromkeys(tried.operator for tried in trial.tried):
-        shown = [tried.data_type.name for tried in trial.tried if tried.operator == operator and tried.right]
+    for operator in dict.fromkeys(attempt.operator for attempt in trial.tried):
+        shown = [attempt.data_type.name for attempt in trial.tried if attempt.operator == operator and attempt.right]
         if shown:
             say(f"  works      {operator} on {', '.join(shown)}")
-    for item in (tried for tried in trial.tried if not tried.right):
-        say(f"  {item.outcome.replace('_', ' '):<10} {item.operator} on {item.data_type.name}")
-        for line in item.said.splitlines():
+    for failure in (attempt for attempt in trial.tried if not attempt.right):
+        say(f"  {failure.outcome.replace('_', ' '):<10} {failure.operator} on {failure.data_type.name}")
+        for line in failure.said.splitlines():
             say(f"             {line}")
-        if item.mend:
-            say(f"             mend: {item.mend}")
-    right = sum(tried.right for tried in trial.tried)
+        if failure.mend:
+            say(f"             mend: {failure.mend}")
+    right = sum(attempt.right for attempt in trial.tried)
     if not trial.tried:
         say("nothing was tried: the device claims none of what its level obliges")
     say(f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict")
@@ -94,9 +94,9 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
         console.print()
         _print_clause(console, tables, clause)
     for example in operator.examples:
-        texts = [f"{name} = {value}" for name, value in (*example.types.items(), *example.attributes.items())]
+        arguments = [f"{name} = {value}" for name, value in (*example.types.items(), *example.attributes.items())]
         inputs = [f"{name} = {list(values)}" for name, values in operator.example_inputs(example).items()]
-        text = ", ".join([*texts, *inputs])
+        text = ", ".join([*arguments, *inputs])
         console.print(f"\nexample   {text} gives {list(example.outputs)}", markup=False, highlight=False)
 
 
@@ -106,19 +106,22 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
     table = Table(*heads, title="Attributes and limits", title_justify="left")
     for item in operator.attributes:
         if item.type == "FLOAT":
-            values, text = "any FLOAT", f"cast to the tensor's type: {item.cast}"
+            values, meaning = "any FLOAT", f"cast to the tensor's type: {item.cast}"
         elif item.type == "ENUM":
-            values, text = ", ".join(item.enumerators), "one of them"
+            values, meaning = ", ".join(item.enumerators), "one of them"
         elif item.type == "DML_SCALAR_UNION":
-            values, text = f"a number of the type that {item.data_type} names", "as it is"
+            values, meaning = f"a number of the type that {item.data_type} names", "as it is"
         elif item.type == "DML_TENSOR_DATA_TYPE":
-            values, text = "a data type", f"has to be that of {item.same_as}"
+            values, meaning = "a data type", f"has to be that of {item.same_as}"
         elif item.type == "DML_OPERATOR_DESC":
             known = ", ".join(activation.short_name for activation in tables.activations.values())
-            values, text = f"an activation, or none: {known}", "fused: applied to what the operator gives"
+            values, meaning = f"an activation, or none: {known}", "fused: applied to what the operator gives"
         else:
-            values, text = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
-        table.add_row(Text(item.name), Text(values), Text(text))
+            values, meaning = (
+                "a scale and a bias, or none",
+                f"{item.formula or 'x * scale + bias'}, before the operator",
+            )
+        table.add_row(Text(item.name), Text(values), Text(meaning))
     words = {
         "rank_min": "dimensions, at least",
         "rank_max": "dimensions, at most",
@@ -141,12 +144,12 @@ def _briefly(types: Sequence[DataType]) -> str:
         "signed": [data_type for data_type in DataType if data_type.is_signed and not data_type.is_floating],
         "unsigned": [data_type for data_type in DataType if not data_type.is_signed],
     }
-    left, text = list(types), []
+    left, words = list(types), []
     for word, members in kinds.items():
         if set(members) <= set(left):
-            text.append(word)
+            words.append(word)
             left = [data_type for data_type in left if data_type not in members]
-    return ", ".join([*text, *(data_type.name for data_type in left)])
+    return ", ".join([*words, *(data_type.name for data_type in left)])
 
 
 def print_operators(console: Console, operators: Iterable[OperatorTable]) -> None:
@@ -178,8 +181,8 @@ def print_clauses(console: Console, tables: Tables, pattern: str) -> None:
         for name in clause.latitude:
             latitude = tables.latitudes.get(name)
             if latitude is not None:
-                text = f"  latitude {name}: {', '.join(latitude.permitted)}"
-                console.print(text, markup=False, highlight=False, soft_wrap=True)
+                line = f"  latitude {name}: {', '.join(latitude.permitted)}"
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
         console.print()
 
 
@@ -253,11 +256,14 @@ def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], obj
         page = load_page(path)
         operator = identify(page, tables)
         known = known_sentences().get(operator.operator)
-        result = compare(page, operator, known)
-        differences += len(result)
-        for difference in result:
+        page_differences = compare(page, operator, known)
+        differences += len(page_differences)
+        for difference in page_differences:
             say(f"{path}: {difference}")
         for note in notes(page, operator, known):
             say(f"{path}: note: {note}")
-        say(f"{path}: {operator.short_name}: {many(len(result), 'difference') if result else 'no differences'}")
+        say(
+            f"{path}: {operator.short_name}: "
+            f"{many(len(page_differences), 'difference') if page_differences else 'no differences'}"
+        )
     return differences

@@ -114,20 +114,20 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.specs.loading import load_tables
 
-    result = differences.difference(load_results(first), load_results(second))
+    document = differences.difference(load_results(first), load_results(second))
     loaded = load_tables(*map(Path, tables))
-    printed = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    printed = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if json_path and json_path != "-":
         writing.write_text(Path(json_path), printed)
     if markdown and markdown != "-":
-        writing.write_text(Path(markdown), differences.markdown(result, loaded))
+        writing.write_text(Path(markdown), differences.markdown(document, loaded))
     if json_path == "-":
-        tell(json.dumps(result, indent=2))
+        tell(json.dumps(document, indent=2))
     elif markdown == "-":
-        tell(differences.markdown(result, loaded))
+        tell(differences.markdown(document, loaded))
     else:
-        tell(differences.text(result, loaded))
-    sys.exit(1 if result["regression"] else 0)
+        tell(differences.text(document, loaded))
+    sys.exit(1 if document["regression"] else 0)
 
 
 @click.command(epilog="Exit codes: 0 measured, 2 usage or table error, 3 backend unavailable, 4 nothing was measured.")
@@ -202,22 +202,22 @@ def accuracy(
     for column in columns:
         if column.results is None:
             complain(f"dmlcts: {one_line(f'{column.label}: {column.reason}')}")
-    record = [
+    figures = [
         (column.label, chosen(column.results, settings.operators, settings.data_types))
         for column in columns
         if column.results is not None
     ]
-    if not record:
+    if not figures:
         sys.exit(UNAVAILABLE)
-    if not measured(results for _, results in record):
+    if not measured(results for _, results in figures):
         say("nothing was measured: no results here may be inexact, or the runs are of an earlier version")
         sys.exit(INCOMPLETE)
     if path == "-":
-        tell(views.markdown(record))
+        tell(views.markdown(figures))
         return
-    views.print_accuracy(record, PlainConsole())
+    views.print_accuracy(figures, PlainConsole())
     if path is not None:
-        writing.write_text(Path(path), views.markdown(record))
+        writing.write_text(Path(path), views.markdown(figures))
         say(f"written: {path}")
 
 

@@ -232,8 +232,8 @@ def replay(
     settings = Settings.read(**options)
     where = None if dump is None else Path(dump)
     replays = judge_again(settings, failure_files(failures), tell, where, repeat)
-    failed = any(item.failed for item in replays)
-    sys.exit(NOT_CONFORMANT if failed else 0 if all(item.supported for item in replays) else INCOMPLETE)
+    failed = any(outcome.failed for outcome in replays)
+    sys.exit(NOT_CONFORMANT if failed else 0 if all(outcome.supported for outcome in replays) else INCOMPLETE)
 
 
 @click.command()
@@ -253,9 +253,9 @@ def probe(json_path: str | None, **options: Any) -> None:
     from dmlcts.suites.running.options import Settings
 
     settings = Settings.read(**options)
-    result = fingerprint(settings)
-    print_fingerprint(result, settings.tables, PlainConsole())
+    behaviours = fingerprint(settings)
+    print_fingerprint(behaviours, settings.tables, PlainConsole())
     if json_path is not None:
-        write_fingerprint(result, Path(json_path))
+        write_fingerprint(behaviours, Path(json_path))
         say(f"written: {json_path}")
-    sys.exit(NOT_CONFORMANT if result.unsafe else 0)
+    sys.exit(NOT_CONFORMANT if behaviours.unsafe else 0)

@@ -79,7 +79,7 @@ def sweep(
     results: str,
     resume: str | None,
     workers: int,
-    number: int,
+    lanes: int,
     tensor_elements: int,
     timeout: float,
     scheduler: str | None,
@@ -116,7 +116,7 @@ def sweep(
         options["feature_level"] or "",
         settings.strict,
         settings.extra_tables,
-        number,
+        lanes,
         tensor_elements,
         not no_compiled,
         settings.isolation,
@@ -245,13 +245,13 @@ def bench(
         timed = ordinary_run_apart(backend, options, QUICK_OPERATORS)
     cost = None if operators is None else engine_cost(operators, told)
     asked = Measured(backend, options, rounds, workers, share, isolation)
-    result = document(figures_of(asked, told), backend, commands, timed, cost)
+    benchmark = document(figures_of(asked, told), backend, commands, timed, cost)
     if json_path is not None:
-        write_json(Path(json_path), result)
-    print_benchmark(result, markdown=markdown)
+        write_json(Path(json_path), benchmark)
+    print_benchmark(benchmark, markdown=markdown)
     if reference is not None and against is not None:
-        compared = again_where_slower(asked, result, reference, told)
-        dear = again_where_dearer(result, reference, told)
+        compared = again_where_slower(asked, benchmark, reference, told)
+        dear = again_where_dearer(benchmark, reference, told)
         sys.exit(max(print_slower(compared, against), print_dearer(dear, against)))
 
 

@@ -35,8 +35,8 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
-        result = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, command.get_short_help_str(_MOST_OF_A_SENTENCE)) for name, command in result if command]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(_MOST_OF_A_SENTENCE)) for name, command in commands if command]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

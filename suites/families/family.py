@@ -223,12 +223,12 @@ def _parameter_sets(marks: Sequence[pytest.Mark]) -> Iterator[dict[str, Any]]:
 
 def functions_by_clause(settings: Settings) -> dict[str, list[str]]:
     """The test functions that check each clause in a run, by clause id; nothing is run."""
-    texts: dict[str, set[str]] = {}
+    functions: dict[str, set[str]] = {}
     tables, covering = settings.tables, settings.covering
     for family in families():
         for test in family.tests:
             for table in tables.operators.values() if test.is_in(settings) else ():
                 if next(test.probes(tables, table, covering), None) is not None:
                     for clause in test.checked.clauses(table, tables):
-                        texts.setdefault(clause, set()).add(f"{family.path}::{test.name}")
-    return {clause: sorted(tests) for clause, tests in texts.items()}
+                        functions.setdefault(clause, set()).add(f"{family.path}::{test.name}")
+    return {clause: sorted(tests) for clause, tests in functions.items()}

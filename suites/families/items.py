@@ -56,8 +56,8 @@ class FamilyItem(pytest.Item):
     def probes(self) -> Iterator[Probe]:
         """What it runs, in order."""
         only = self.stash.get(ONLY, None)
-        selected = self.family.selected(self.config.stash[RUN].settings, self.table)
-        return (probe for probe in selected if only is None or probe.name in only)
+        all_probes = self.family.selected(self.config.stash[RUN].settings, self.table)
+        return (probe for probe in all_probes if only is None or probe.name in only)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where it stands."""

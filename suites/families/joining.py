@@ -38,8 +38,8 @@ def joined(test: str, seconds: float, probes: Sequence[ItemRecord]) -> ItemRecor
 
 
 def _of_those_that_ran(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    result = list(outcomes)
-    return [outcome for outcome in result if not outcome.did_not_run] or result
+    all_outcomes = list(outcomes)
+    return [outcome for outcome in all_outcomes if not outcome.did_not_run] or all_outcomes
 
 
 def _tallies(tallies: Iterable[ClauseTally]) -> tuple[ClauseTally, ...]:
@@ -54,13 +54,13 @@ def _tallies(tallies: Iterable[ClauseTally]) -> tuple[ClauseTally, ...]:
     return tuple(
         ClauseTally(
             *row,
-            cases=sum(clause_tally.cases for clause_tally in clause_tallies),
-            elements=sum(clause_tally.elements for clause_tally in clause_tallies),
-            failures=sum(clause_tally.failures for clause_tally in clause_tallies),
-            unsupported=sum(clause_tally.unsupported for clause_tally in clause_tallies),
-            types=tuple(sorted({name for clause_tally in clause_tallies for name in clause_tally.types})),
+            cases=sum(clause_tally.cases for clause_tally in group),
+            elements=sum(clause_tally.elements for clause_tally in group),
+            failures=sum(clause_tally.failures for clause_tally in group),
+            unsupported=sum(clause_tally.unsupported for clause_tally in group),
+            types=tuple(sorted({name for clause_tally in group for name in clause_tally.types})),
         )
-        for row, clause_tallies in alike.items()
+        for row, group in alike.items()
     )
 
 
@@ -68,4 +68,4 @@ def _combinations(combinations: Iterable[LevelsSeen]) -> tuple[LevelsSeen, ...]:
     rows: dict[tuple[str, str], set[str]] = defaultdict(set)
     for seen in combinations:
         rows[seen.operator, seen.data_type] |= set(seen.rows)
-    return tuple(LevelsSeen(*subject, tuple(sorted(texts))) for subject, texts in sorted(rows.items()))
+    return tuple(LevelsSeen(*subject, tuple(sorted(codes))) for subject, codes in sorted(rows.items()))

@@ -18,8 +18,8 @@ _POINTS = (0.0, 0.5, 1.0, 2.0, 3.0, 6.0, 20.0, 100.0)
 
 def descriptions(activation: Activation) -> Iterator[OperatorDesc]:
     """The activation with each set of numbers that its table has, without tensors, as it is fused."""
-    for number_set in activation.number_sets:
-        yield OperatorDesc(activation.operator, {}, number_set)
+    for numbers in activation.number_sets:
+        yield OperatorDesc(activation.operator, {}, numbers)
 
 
 def elements(subject: Subject, numbers: Mapping[str, float]) -> Elements:
@@ -65,5 +65,5 @@ def _results(data_type: DataType, numbers: Mapping[str, float]) -> Array:
         limits = np.finfo(own)
         powers = np.ldexp(1.375, np.arange(limits.minexp, limits.maxexp, 1 if own.itemsize == 2 else 5)).astype(own)
         ends = np.array([limits.max, limits.max / 2, limits.smallest_normal, np.inf], own)
-        concatenate = np.concatenate([near, powers, ends])
-        return np.concatenate([concatenate, -concatenate, edge_values.nans(data_type)[:4]])
+        values = np.concatenate([near, powers, ends])
+        return np.concatenate([values, -values, edge_values.nans(data_type)[:4]])

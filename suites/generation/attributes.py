@@ -49,18 +49,18 @@ _OTHER_NUMBERS = (
 def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]:
     """No ScaleBias or fused operator, the first enumerator, the types of the tensors, bounds of -1 and 1, and ones."""
     signed = signature.data_type.is_signed
-    result: dict[str, Attribute] = {}
+    values: dict[str, Attribute] = {}
     for item in table.attributes:
         low = -1.0 if signed else 0.0
         if item.type == "ENUM":
-            result[item.name] = item.enumerators[0]
+            values[item.name] = item.enumerators[0]
         elif item.type in ("DML_SCALE_BIAS", "DML_OPERATOR_DESC"):
-            result[item.name] = None
+            values[item.name] = None
         elif item.type == "DML_TENSOR_DATA_TYPE":
-            result[item.name] = type_named(table, signature, item.name).name
+            values[item.name] = type_named(table, signature, item.name).name
         elif item.is_number:
-            result[item.name] = number(table, signature, item, low if item.role == "low" else 1.0)
-    return result
+            values[item.name] = number(table, signature, item, low if item.role == "low" else 1.0)
+    return values
 
 
 def variants(table: OperatorTable, signature: Signature, low: float, high: float) -> tuple[Attributes, ...]:
@@ -77,31 +77,31 @@ def variants(table: OperatorTable, signature: Signature, low: float, high: float
 
 @lru_cache(maxsize=1 << 10)
 def _variants(
-    by_identity: ByIdentity[OperatorTable], signature: Signature, low: float, high: float
+    table_key: ByIdentity[OperatorTable], signature: Signature, low: float, high: float
 ) -> tuple[Attributes, ...]:
-    table = by_identity.value
+    table = table_key.value
     last = ordinary(table, signature)
     for item in table.attributes:
         if item.is_number:
             last[item.name] = number(table, signature, item, low if item.role == "low" else high)
         elif item.type == "ENUM":
             last[item.name] = item.enumerators[-1]
-    result = [last]
+    alternatives = [last]
     for item in table.attributes:
         if item.type == "DML_SCALE_BIAS":
-            result.append({**last, item.name: ScaleBias(2, 1)})
+            alternatives.append({**last, item.name: ScaleBias(2, 1)})
         elif item.type == "ENUM":
-            result += [{**last, item.name: name} for name in item.enumerators[:-1]]
-    return tuple(map(MappingProxyType, result))
+            alternatives += [{**last, item.name: name} for name in item.enumerators[:-1]]
+    return tuple(map(MappingProxyType, alternatives))
 
 
 def between(table: OperatorTable, signature: Signature, low: Any = None, high: Any = None) -> dict[str, Attribute]:
     """Ordinary attributes with these bounds, where the operator has such and they are given."""
-    mapping = {table.lower: low, table.upper: high}
+    bounds = {table.lower: low, table.upper: high}
     return ordinary(table, signature) | {
-        item.name: number(table, signature, item, mapping[item.name])
+        item.name: number(table, signature, item, bounds[item.name])
         for item in table.attributes
-        if mapping.get(item.name) is not None
+        if bounds.get(item.name) is not None
     }
 
 
@@ -135,9 +135,9 @@ def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str
     numbers = [fitting_numbers(table, signature, item) for item in others]
     sets = itertools.product(choices, *numbers) if others else ((pair,) for pair in choices)
     for (low, high), *rest in itertools.islice(sets, _MOST_SETS):
-        result = {item.name: number(table, signature, item, low) for item in lows}
-        result |= {item.name: number(table, signature, item, high) for item in highs}
-        yield result | {item.name: entry for item, entry in zip(others, rest, strict=True)}
+        numbers_by_name = {item.name: number(table, signature, item, low) for item in lows}
+        numbers_by_name |= {item.name: number(table, signature, item, high) for item in highs}
+        yield numbers_by_name | {item.name: value for item, value in zip(others, rest, strict=True)}
 
 
 def changes(
@@ -156,20 +156,20 @@ def changes(
     if names:
         ends = (table.lower, table.upper)
         pairs = edge_values.bounds(signature.data_type) if bounds is None else bounds
-        sets = ({name: entry for name, entry in zip(ends, pair, strict=False) if name} for pair in pairs)
+        sets = ({name: bound for name, bound in zip(ends, pair, strict=False) if name} for pair in pairs)
     elif table.numbers:
         sets = number_sets(table, signature)
     seen = set()
-    for mapping in sets:
-        kept = tuple(mapping.get(name) for name in table.numbers)
+    for change in sets:
+        kept = tuple(change.get(name) for name in table.numbers)
         if kept in seen:
             continue
         seen.add(kept)
         if not enumerations:
-            yield mapping
+            yield change
         for name, enumerators in enumerations:
             for enumerator in enumerators:
-                yield {**mapping, name: enumerator}
+                yield {**change, name: enumerator}
 
 
 def far_apart(table: OperatorTable, signature: Signature, bounds: Iterable[AttributeTable]) -> dict[str, Attribute]:
@@ -185,12 +185,12 @@ def usual_sets(table: OperatorTable, signature: Signature) -> list[dict[str, Att
     """Ordinary attributes with bounds of which kernels often are their own; none where there are no bounds."""
     usual = ordinary(table, signature)
     bounds = [item for item in table.attributes if item.is_number and item.role in ("low", "high")]
-    result: list[dict[str, Attribute]] = []
+    usual_attributes: list[dict[str, Attribute]] = []
     for pair in edge_values.usual_bounds(signature.data_type, as_float=bool(table.float_attributes)) if bounds else ():
-        attributes = {item.name: number(table, signature, item, pair[item.role == "high"]) for item in bounds}
-        if usual | attributes not in result:  # with one bound alone several pairs are the same
-            result.append(usual | attributes)
-    return result
+        pair_bounds = {item.name: number(table, signature, item, pair[item.role == "high"]) for item in bounds}
+        if usual | pair_bounds not in usual_attributes:  # with one bound alone several pairs are the same
+            usual_attributes.append(usual | pair_bounds)
+    return usual_attributes
 
 
 def nan_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, Attribute]]:
@@ -207,13 +207,13 @@ def nan_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, A
 
 def fitting_numbers(table: OperatorTable, signature: Signature, item: AttributeTable) -> list[Attribute]:
     """Numbers that an attribute of no bound is tried with, as its type and the tensors hold them."""
-    result = []
+    numbers = []
     own = signature.data_type
     for value in _OTHER_NUMBERS:
         if own.is_floating and value > float(np.finfo(own.numpy).max):
             continue
         try:
-            result.append(number(table, signature, item, value))
+            numbers.append(number(table, signature, item, value))
         except ValueError:
             continue  # the type does not hold it
-    return result
+    return numbers

@@ -26,13 +26,13 @@ def every_binade() -> tuple[np.float32, ...]:
     Where some text of eight digits gives another number back, the number is such a one: nine digits are needed.
     """
     generator = np.random.Generator(np.random.PCG64(13))
-    result = []
+    numbers = []
     for exponent in range(1, 255):
         mantissas = generator.integers(0, 1 << 22, _TRIES, np.uint32) * np.uint32(2) + np.uint32(1)
         values: list[np.float32] = list((np.uint32(exponent << 23) | mantissas).view(np.float32))
         best = max(range(_TRIES), key=lambda index: (_digits_lost(values[index]), -index))
-        result.append(values[best])
-    return tuple(result)
+        numbers.append(values[best])
+    return tuple(numbers)
 
 
 def of_exponent(exponent: int) -> np.float32:
@@ -46,13 +46,13 @@ def between_float16() -> tuple[np.float32, ...]:
 
     Above the tie, and at every second tie, truncation and rounding to nearest differ.
     """
-    result = []
+    numbers = []
     for exponent in range(31):
         for mantissa in (0x155, 0x2AA, 1):
             pair = np.array([exponent << 10 | mantissa, (exponent << 10 | mantissa) + 1], np.uint16)
             low, high = pair.view(np.float16).astype(np.float64)
-            result += [np.float32(low + part * (high - low)) for part in _FRACTIONS]
-    return tuple(result)
+            numbers += [np.float32(low + part * (high - low)) for part in _FRACTIONS]
+    return tuple(numbers)
 
 
 def near_whole() -> Iterator[np.float32]:

@@ -54,8 +54,8 @@ def of_few_bytes(table: OperatorTable) -> tuple[Signature, ...]:
 
 
 @lru_cache(maxsize=256)
-def _of_few_bytes(by_identity: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
-    table = by_identity.value
+def _of_few_bytes(table_key: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
+    table = table_key.value
 
     def sizes(signature: Signature) -> tuple[int, int]:
         each = [
@@ -65,14 +65,16 @@ def _of_few_bytes(by_identity: ByIdentity[OperatorTable]) -> tuple[Signature, ..
         ]
         return max(each), sum(each)
 
-    result: dict[Signature, tuple[int, int]] = {}
+    sizes_by_signature: dict[Signature, tuple[int, int]] = {}
     for level in FeatureLevel:
         least: dict[int, Signature] = {}
-        known = [item for item in result if item in signatures(table, level)]  # before others of as many bytes
+        known = [
+            known_signature for known_signature in sizes_by_signature if known_signature in signatures(table, level)
+        ]  # before others of as many bytes
         for signature in sorted((*known, *signatures(table, level)), key=sizes):
             least.setdefault(sizes(signature)[0], signature)
-        result |= {signature: sizes(signature) for signature in least.values()}
-    return tuple(sorted(result, key=lambda entry: result[entry]))
+        sizes_by_signature |= {signature: sizes(signature) for signature in least.values()}
+    return tuple(sorted(sizes_by_signature, key=lambda entry: sizes_by_signature[entry]))
 
 
 def _count(tables: Tables) -> int:
@@ -88,21 +90,21 @@ def _signatures(table: OperatorTable) -> tuple[Signature, ...]:
 @lru_cache(maxsize=8)
 def _chosen(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, frozenset[Signature]]:
     tables = keyed.value
-    result = {name: set(signatures(table)) for name, table in tables.operators.items()}
+    signatures_by_operator = {name: set(signatures(table)) for name, table in tables.operators.items()}
     if _count(tables) <= _FEW:
-        return {name: frozenset(chosen) for name, chosen in result.items()}
+        return {name: frozenset(chosen) for name, chosen in signatures_by_operator.items()}
     covered: set[tuple[object, ...]] = set()
     shared = [table for table in tables.operators.values() if not whole(table)]
     for place, table in enumerate(shared):
         usual = signatures(table, _LEVEL) or signatures(table)
         turn = seed + place
         chosen = {usual[(turn + step * max(1, len(usual) // _EACH)) % len(usual)] for step in range(_EACH)}
-        result[table.operator] = chosen
+        signatures_by_operator[table.operator] = chosen
         covered |= {(form_of(table), signature.types) for signature in chosen}
     for table in shared:
         for item in _signatures(table):
             key = (form_of(table), item.types)
             if key not in covered and len(table.type_variables) == 1:
                 covered.add(key)
-                result[table.operator].add(item)
-    return {name: frozenset(chosen) for name, chosen in result.items()}
+                signatures_by_operator[table.operator].add(item)
+    return {name: frozenset(chosen) for name, chosen in signatures_by_operator.items()}

@@ -32,9 +32,9 @@ def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> 
         wide = generator.integers(-12000, 12000, count)
         return (np.where(small, wide % 65 - 32, wide) / 4).astype(data_type.numpy)
     least, greatest = limits_of(data_type)
-    integers = generator.integers(least, greatest, count, data_type.numpy, endpoint=True)
+    values = generator.integers(least, greatest, count, data_type.numpy, endpoint=True)
     low = max(least, -8)
-    return np.where(small, integers % np.array(17, integers.dtype) + np.array(low, integers.dtype), integers)
+    return np.where(small, values % np.array(17, values.dtype) + np.array(low, values.dtype), values)
 
 
 def with_zeros(integers: Array, generator: np.random.Generator) -> Array:
@@ -51,10 +51,10 @@ def together(
     the same for all others. At some places all are near zero, since elsewhere arc functions give NaN and powers nothing
     that a type holds. Where a floating-point input gives another type, some are infinite or NaN.
     """
-    values: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for name, data_type in inputs.items():
         array = of_type(data_type, count, generator)
-        alike = next((known for known in values.values() if known.dtype == array.dtype), None)
+        alike = next((known for known in arrays.values() if known.dtype == array.dtype), None)
         small = generator.integers(1, 8 * data_type.itemsize, count).astype(data_type.numpy)
         choice = generator.integers(0, 8, count)
         if alike is not None:
@@ -62,9 +62,9 @@ def together(
         if _shows_infinities(inputs.values(), output):
             special = np.array([np.nan, np.inf, -np.inf], data_type.numpy)
             array = np.where(choice < 3, special[choice % 3], array)
-        values[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
+        arrays[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
     near = generator.integers(0, 8, count) == 0
-    return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in values.items()}
+    return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in arrays.items()}
 
 
 def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int) -> dict[str, Array]:
@@ -80,8 +80,8 @@ def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, cou
     if output is not None:
         return together(dict(inputs), count, generator, output)
     ((name, data_type),) = inputs
-    values = of_type(data_type, count, generator)
-    return {name: values if data_type.is_floating else with_zeros(values, generator)}
+    array = of_type(data_type, count, generator)
+    return {name: array if data_type.is_floating else with_zeros(array, generator)}
 
 
 def drawn_once(
@@ -91,17 +91,17 @@ def drawn_once(
     types = tuple([data_type for _, data_type in inputs])
     if output is not None and not _shows_infinities(types, output):
         output = types[0]  # which one makes no other difference
-    values = _drawn_once(types, output, count, seed)
-    return MappingProxyType({name: array for (name, _), array in zip(inputs, values, strict=True)})
+    arrays = _drawn_once(types, output, count, seed)
+    return MappingProxyType({name: array for (name, _), array in zip(inputs, arrays, strict=True)})
 
 
 @lru_cache(maxsize=3072)  # operators of a form have them in common, whatever their inputs are called
 def _drawn_once(types: tuple[DataType, ...], output: DataType | None, count: int, seed: int) -> tuple[Array, ...]:
     named = tuple((str(place), data_type) for place, data_type in enumerate(types))
-    values = tuple(drawn(named, output, count, seed).values())
-    for array in values:
+    arrays = tuple(drawn(named, output, count, seed).values())
+    for array in arrays:
         array.setflags(write=False)
-    return values
+    return arrays
 
 
 def _shows_infinities(types: Collection[DataType], output: DataType) -> bool:
@@ -126,8 +126,8 @@ def telling(arrays: Mapping[str, Array], expected: Array) -> list[NDArray[np.int
     Returns:
         indices, ascending, for each input that has some; all of them, once, where none has.
     """
-    values = [np.flatnonzero(array != expected) for array in arrays.values()]
-    return [places for places in values if places.size] or [np.arange(expected.size)]
+    index_arrays = [np.flatnonzero(array != expected) for array in arrays.values()]
+    return [places for places in index_arrays if places.size] or [np.arange(expected.size)]
 
 
 def without_zero(array: Any) -> Array:
@@ -176,6 +176,6 @@ def little_changed(case: Case, output: Array) -> list[Streams]:
 
 
 def _with_middle(elements: Array, other: int) -> Array:
-    values = elements.copy()
-    values[values.size // 2] = elements[other]
-    return values
+    array = elements.copy()
+    array[array.size // 2] = elements[other]
+    return array

@@ -44,9 +44,9 @@ def neighbours(values: Iterable[Any], data_type: DataType) -> Array:
             ]
         return np.concatenate(around)
     limits = np.iinfo(data_type.numpy)
-    ones = np.ones((), data_type.numpy)
-    below = np.where(array == limits.min, array, array - ones)
-    above = np.where(array == limits.max, array, array + ones)
+    unit = np.ones((), data_type.numpy)
+    below = np.where(array == limits.min, array, array - unit)
+    above = np.where(array == limits.max, array, array + unit)
     return np.concatenate([array, below, above])
 
 
@@ -127,11 +127,11 @@ def subnormals(data_type: DataType) -> Array:
 def ties(data_type: DataType) -> Array:
     """K + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs."""
     information = np.finfo(data_type.numpy)
-    values = [np.arange(0, 64)]
+    bases = [np.arange(0, 64)]
     for exponent in range(6, information.nmant):
         base = 1 << exponent
-        values.append(np.array([base, base + 1, base + 2, base + 3, base * 3 // 2, base * 2 - 2, base * 2 - 1]))
-    halves = np.unique(np.concatenate(values)).astype(np.float64) + 0.5
+        bases.append(np.array([base, base + 1, base + 2, base + 3, base * 3 // 2, base * 2 - 2, base * 2 - 1]))
+    halves = np.unique(np.concatenate(bases)).astype(np.float64) + 0.5
     halves = halves[halves < 2.0**information.nmant].astype(data_type.numpy)
     return _frozen(np.concatenate([halves, -halves]))
 
@@ -146,14 +146,14 @@ def near_ties(data_type: DataType) -> Array:
 def integers(data_type: DataType) -> Array:
     """Floating-point integers, up to where all numbers are: around every power of two, odd ones above all."""
     information = np.finfo(data_type.numpy)
-    values = [np.arange(0, 130, dtype=np.float64)]
+    parts = [np.arange(0, 130, dtype=np.float64)]
     for exponent in range(7, information.maxexp):
         base = 2.0**exponent
         step = max(1.0, 2.0 ** (exponent - information.nmant))
-        values.append(base + step * np.array([-2, -1, 0, 1, 2, 3, 5, 7]))
-        values.append(base * 1.5 + step * np.array([-1, 0, 1]))
-    values.append(np.array([float(information.max)]))
-    whole = np.concatenate(values)
+        parts.append(base + step * np.array([-2, -1, 0, 1, 2, 3, 5, 7]))
+        parts.append(base * 1.5 + step * np.array([-1, 0, 1]))
+    parts.append(np.array([float(information.max)]))
+    whole = np.concatenate(parts)
     whole = np.unique(whole[whole <= float(information.max)].astype(data_type.numpy))
     whole = whole[np.rint(whole) == whole]
     return np.concatenate([whole, -whole])
@@ -309,8 +309,8 @@ def _kinds(data_type: DataType) -> dict[str, Array]:
         "negative": [-step / 4 for step in low],
         "large and negative": [-4096.0 - 8 * step for step in low],
     }
-    result = {name: np.array(values, data_type.numpy) for name, values in floats.items()}
-    return result | {"NaN": nans(data_type), "subnormal": subnormals(data_type)[:8]}
+    arrays = {name: np.array(values, data_type.numpy) for name, values in floats.items()}
+    return arrays | {"NaN": nans(data_type), "subnormal": subnormals(data_type)[:8]}
 
 
 @lru_cache(maxsize=32)

@@ -25,7 +25,9 @@ class Elements:
         self, arrays: Mapping[str, Any], single: Mapping[str, Any] | None = None, order: Iterable[str] = ()
     ) -> None:
         self.arrays: dict[str, Array] = {name: np.asarray(array) for name, array in arrays.items()}
-        self.single: dict[str, Array] = {name: np.asarray(item).reshape(1) for name, item in (single or {}).items()}
+        self.single: dict[str, Array] = {
+            name: np.asarray(element).reshape(1) for name, element in (single or {}).items()
+        }
         self.order = tuple(order) or (*self.arrays, *self.single)
         lengths = {array.size for array in self.arrays.values()}
         if len(lengths) != 1:
@@ -46,7 +48,7 @@ class Elements:
     @property
     def spread(self) -> dict[str, Array]:
         """Arrays of one length for all inputs: of a tensor of one element its only one, repeated."""
-        repeated = {name: np.repeat(values, self.count) for name, values in self.single.items()}
+        repeated = {name: np.repeat(element, self.count) for name, element in self.single.items()}
         return self.arrays | repeated
 
     @property
@@ -92,8 +94,8 @@ class Elements:
     @cached_property
     def streams(self) -> Streams:
         """The elements as what fills a case's tensors."""
-        values = {**self.arrays, **self.single}
-        return Streams(tuple((name, _stream(values[name])) for name in self.order))
+        arrays = {**self.arrays, **self.single}
+        return Streams(tuple((name, _stream(arrays[name])) for name in self.order))
 
 
 def _stream(array: Array) -> Values:

@@ -42,20 +42,20 @@ def few_edges(data_type: DataType) -> Array:
     if data_type.is_floating:
         own: Any = data_type.numpy.type
         information = np.finfo(data_type.numpy)
-        item, greatest, normal = own(1), information.max, information.smallest_normal
+        unit, greatest, normal = own(1), information.max, information.smallest_normal
         whole = own(2.0**information.nmant)
         small = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 5.0, 7.0, 10.0, 100.0, 127.0, 128.0, 255.0, 256.0]
         magnitudes = np.concatenate(
             [
                 np.array(small, data_type.numpy),
-                edge_values.neighbours([item, own(2), whole, own(0.5)], data_type),
+                edge_values.neighbours([unit, own(2), whole, own(0.5)], data_type),
                 edge_values.neighbours([greatest, greatest / 2, normal, normal * 2], data_type),
                 np.sqrt(np.array([greatest, normal, own(3)], data_type.numpy)),
-                np.array([information.smallest_subnormal, normal / own(2), item / own(3), np.inf], data_type.numpy),
+                np.array([information.smallest_subnormal, normal / own(2), unit / own(3), np.inf], data_type.numpy),
             ]
         )
         bits = np.unique(np.concatenate([magnitudes, -magnitudes]).view(data_type.bits_dtype))
-        concatenate = np.concatenate([bits.view(data_type.numpy), edge_values.nans(data_type)[:4]])
+        edge_values_array = np.concatenate([bits.view(data_type.numpy), edge_values.nans(data_type)[:4]])
     else:
         limits = np.iinfo(data_type.numpy)
         width = int(limits.bits)
@@ -68,15 +68,15 @@ def few_edges(data_type: DataType) -> Array:
         ]
         places += [int(limits.max) - step for step in (0, 1, 2)] + [int(limits.max) // 2, int(limits.max) // 3]
         places += [-place for place in places] + [int(limits.min) + step for step in (0, 1, 2)]
-        concatenate = _typed(places, data_type)
-    concatenate.setflags(write=False)
-    return concatenate
+        edge_values_array = _typed(places, data_type)
+    edge_values_array.setflags(write=False)
+    return edge_values_array
 
 
 def _near(a: Array, data_type: DataType) -> Iterator[tuple[Array, Array]]:
     """Pairs of a value with itself, its neighbours and its opposite, with zero and with one."""
-    neighbours = edge_values.neighbours(a, data_type)
-    parts = np.split(neighbours, 3)
+    neighbourhood = edge_values.neighbours(a, data_type)
+    parts = np.split(neighbourhood, 3)
     for other in (*parts, np.zeros_like(a), np.ones_like(a)):
         yield a, other
         yield other, a
@@ -88,8 +88,8 @@ def _words(data_type: DataType) -> tuple[Array, Array]:
     """64-bit integers that differ in the high or in the low word alone."""
     words = np.array([0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF], np.uint64)
     high, low, other = (grid.ravel() for grid in np.meshgrid(words, words, words))
-    values = high << np.uint64(32) | low
-    pairs = [(values, other << np.uint64(32) | low), (values, high << np.uint64(32) | other)]
+    left = high << np.uint64(32) | low
+    pairs = [(left, other << np.uint64(32) | low), (left, high << np.uint64(32) | other)]
     joined = tuple(np.concatenate(side).astype(np.uint64).view(data_type.numpy) for side in zip(*pairs, strict=True))
     return joined[0], joined[1]
 
@@ -111,11 +111,11 @@ def _quotients(data_type: DataType) -> tuple[Array, Array]:
         for count in (0, 1, 2, 3, 10, 17, 1000, int(limits.max) // abs(divisor))
         for step in (-1, 0, 1)
     ]
-    pairs += [(-number, other) for number, other in pairs]
+    pairs += [(-dividend, other) for dividend, other in pairs]
     pairs += [(int(limits.min), -1), (int(limits.min), 1), (int(limits.max), -1), (0, 0), (1, 0), (int(limits.min), 0)]
-    kept = [pair for pair in pairs if all(limits.min <= number <= limits.max for number in pair)]
-    return np.array([number for number, _ in kept], data_type.numpy), np.array(
-        [number for _, number in kept], data_type.numpy
+    kept = [pair for pair in pairs if all(limits.min <= operand <= limits.max for operand in pair)]
+    return np.array([dividend for dividend, _ in kept], data_type.numpy), np.array(
+        [second for _, second in kept], data_type.numpy
     )
 
 
@@ -136,9 +136,9 @@ def _of_alike(data_type: DataType) -> Iterator[tuple[Array, Array]]:
             yield _words(data_type)
 
 
-def tuple_of(values: Array, other: Array) -> tuple[Array, Array]:
+def tuple_of(left: Array, other: Array) -> tuple[Array, Array]:
     """All pairs of two arrays' elements."""
-    return np.repeat(values, other.size), np.tile(other, values.size)
+    return np.repeat(left, other.size), np.tile(other, left.size)
 
 
 def _crossed(types: list[DataType], seed: int) -> list[Array]:
@@ -164,7 +164,7 @@ def _edge_arrays(types: tuple[DataType, ...], seed: int) -> tuple[Array, ...]:
         data_type = types[alike[0]]
         generator = np.random.Generator(np.random.PCG64(seed + 29))
         for pair in _of_alike(data_type):
-            others = [generator.choice(few_edges(item), pair[0].size) for item in types]
+            others = [generator.choice(few_edges(other_type), pair[0].size) for other_type in types]
             for place, array in zip(alike, itertools.chain(pair, pair), strict=False):
                 others[place] = array
             parts.append(others)
@@ -172,7 +172,7 @@ def _edge_arrays(types: tuple[DataType, ...], seed: int) -> tuple[Array, ...]:
         generator = np.random.Generator(np.random.PCG64(seed + 31))
         for place, data_type in enumerate(types):
             wide = edge_values.inputs(data_type)
-            others = [generator.choice(few_edges(item), wide.size) for item in types]
+            others = [generator.choice(few_edges(other_type), wide.size) for other_type in types]
             others[place] = wide
             parts.append(others)
     joined = tuple(np.concatenate([part[place] for part in parts]) for place in range(len(types)))

@@ -33,8 +33,8 @@ def at_silent_points(subject: Subject) -> Iterator[At]:
                 yield attribute_set, point, elements
 
 
-def _held(subject: Subject, mapping: Mapping[str, Any]) -> Iterator[tuple[SilentPoint, Elements]]:
-    points = silent_points(subject.table, subject.describe(subject.flat(1), mapping))
+def _held(subject: Subject, attribute_set: Mapping[str, Any]) -> Iterator[tuple[SilentPoint, Elements]]:
+    points = silent_points(subject.table, subject.describe(subject.flat(1), attribute_set))
     for point in points:
         elements = _at(subject, point, [other for other in points if other is not point])
         if elements is not None:
@@ -50,11 +50,11 @@ def _at(subject: Subject, point: SilentPoint, others: list[SilentPoint]) -> Elem
     for elements in _edges(subject):
         spread = elements.spread
         with np.errstate(all="ignore"):
-            values = {name: spread[member] for name, member in names.items() if member in spread}
-            here = np.broadcast_to(point.where(values), (elements.count,))
+            operands = {name: spread[member] for name, member in names.items() if member in spread}
+            here = np.broadcast_to(point.where(operands), (elements.count,))
             elsewhere = np.zeros(elements.count, bool)
             for other in others:
-                elsewhere |= other.where(values)
+                elsewhere |= other.where(operands)
         alone, together = np.flatnonzero(here & ~elsewhere), np.flatnonzero(here & elsewhere)
         held = alone if alone.size else together
         if held.size:

@@ -83,9 +83,9 @@ def _once(values: Iterable[Any], data_type: DataType) -> Array:
         kept = dict.fromkeys(int(value) for value in values if least <= value <= greatest)
         return np.array([*kept], data_type.numpy)
     with np.errstate(all="ignore"):
-        result = np.asarray(values if isinstance(values, np.ndarray) else [*values], np.float64).astype(data_type.numpy)
-    _, first = np.unique(result.view(data_type.bits_dtype), return_index=True)
-    return result[np.sort(first)]
+        array = np.asarray(values if isinstance(values, np.ndarray) else [*values], np.float64).astype(data_type.numpy)
+    _, first = np.unique(array.view(data_type.bits_dtype), return_index=True)
+    return array[np.sort(first)]
 
 
 def _steps(data_type: DataType) -> Array:
@@ -123,10 +123,10 @@ def alone(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = Fals
         return _once(np.concatenate([own, turns(data_type), _steps(data_type)]).tolist(), data_type)
     special = [edge_values.nans(data_type), edge_values.subnormals(data_type)] if nan else []
     ties = [edge_values.ties(data_type), edge_values.near_ties(data_type)]
-    concatenate = np.concatenate([*special, *ties, seams(data_type), own, _steps(data_type)])
-    _, first = np.unique(concatenate.view(data_type.bits_dtype), return_index=True)
+    values = np.concatenate([*special, *ties, seams(data_type), own, _steps(data_type)])
+    _, first = np.unique(values.view(data_type.bits_dtype), return_index=True)
     kept = np.unique(np.linspace(0, first.size - 1, _MOST).astype(np.intp))  # FLOAT64 has more
-    return concatenate[np.sort(first)][kept]
+    return values[np.sort(first)][kept]
 
 
 @lru_cache(maxsize=256)
@@ -151,7 +151,7 @@ def turns(data_type: DataType, around: tuple[Any, ...] = ()) -> Array:
     if not data_type.is_floating:
         least, greatest = limits_of(data_type)
         width = 8 * data_type.itemsize
-        near = [min(max(int(item), least), greatest) + step for item in around for step in (0, -1, 1)]
+        near = [min(max(int(bound), least), greatest) + step for bound in around for step in (0, -1, 1)]
         whole = [*near, *edge_values.shortcuts(data_type).tolist(), *_INTEGERS, width, width + 1, 2 * width]
         whole += [greatest - 1, greatest // 2, greatest // 3, least + 1, least // 2, 11, 41, 47, -49, 98, 103, 107, 161]
         whole += [1000, 2401, 46_341, 32_767, 32_768, 65_535, (1 << 24) - 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1]
@@ -178,17 +178,26 @@ def _partners(value: Any, data_type: DataType) -> Array:
     """Values that tell something beside one: its multiples and fractions with their neighbours, and ordinary ones."""
     if not data_type.is_floating:
         least, greatest = limits_of(data_type)
-        item = int(value) if np.isfinite(value) and abs(value) <= 1 << 65 else 1
-        numbers = [item * times + step for times in (1, 2, 3, 7, item, -1) for step in (0, -1, 1)]
-        numbers += (
-            [greatest // item * item, greatest // item, greatest // item + 1, (greatest + 1) // item] if item else []
+        integer = int(value) if np.isfinite(value) and abs(value) <= 1 << 65 else 1
+        partners = [integer * times + step for times in (1, 2, 3, 7, integer, -1) for step in (0, -1, 1)]
+        partners += (
+            [greatest // integer * integer, greatest // integer, greatest // integer + 1, (greatest + 1) // integer]
+            if integer
+            else []
         )
-        numbers += [greatest - item, greatest - item + 1, least - item, least - item - 1]
-        numbers += [item // 2, item // 3, item // 7, -3 * item, ~item, item ^ (1 << (8 * data_type.itemsize - 1))]
-        numbers += [*_INTEGERS, *(8 * data_type.itemsize + step for step in (-1, 0, 1))]
-        numbers += [greatest - 1, greatest, greatest // 2, greatest // 3, least, least + 1]
-        numbers += [least + (greatest - least) * step // 37 for step in range(1, 37)]
-        return _resized(_once(numbers, data_type), PARTNERS)
+        partners += [greatest - integer, greatest - integer + 1, least - integer, least - integer - 1]
+        partners += [
+            integer // 2,
+            integer // 3,
+            integer // 7,
+            -3 * integer,
+            ~integer,
+            integer ^ (1 << (8 * data_type.itemsize - 1)),
+        ]
+        partners += [*_INTEGERS, *(8 * data_type.itemsize + step for step in (-1, 0, 1))]
+        partners += [greatest - 1, greatest, greatest // 2, greatest // 3, least, least + 1]
+        partners += [least + (greatest - least) * step // 37 for step in range(1, 37)]
+        return _resized(_once(partners, data_type), PARTNERS)
     number = float(value)
     with np.errstate(all="ignore"):
         exact = (np.array(_MULTIPLES) * number).astype(data_type.numpy)
@@ -209,25 +218,25 @@ def beside(types: tuple[DataType, ...], place: int, around: tuple[Any, ...] = ()
         around: numbers of which that input takes the neighbours too.
     """
     own = turns(types[place], around)
-    values: list[Array] = [np.empty(0)] * len(types)
-    values[place] = np.repeat(own, PARTNERS).reshape(TURNS, PARTNERS)
+    columns: list[Array] = [np.empty(0)] * len(types)
+    columns[place] = np.repeat(own, PARTNERS).reshape(TURNS, PARTNERS)
     unlike: Array | None = None  # of another kind of number, so that no partner is a multiple
     for other, data_type in enumerate(types):
         if other == place:
             continue
         if data_type.is_floating is types[place].is_floating:
             rows = [np.roll(_partners(value, data_type), -7 * other) for value in own.tolist()]
-            values[other] = np.stack(rows)
+            columns[other] = np.stack(rows)
         elif unlike is None:
             unlike = np.resize(turns(data_type), TURNS * PARTNERS)
-            values[other] = unlike.reshape(TURNS, PARTNERS)
+            columns[other] = unlike.reshape(TURNS, PARTNERS)
         else:
             steps = np.arange(TURNS * PARTNERS)
             known = np.stack([_partners(value, data_type) for value in unlike[:TURNS].tolist()])
-            values[other] = known[steps % TURNS, (steps // TURNS + 7 * steps) % PARTNERS].reshape(TURNS, PARTNERS)
-    for array in values:
+            columns[other] = known[steps % TURNS, (steps // TURNS + 7 * steps) % PARTNERS].reshape(TURNS, PARTNERS)
+    for array in columns:
         array.setflags(write=False)
-    return tuple(values)
+    return tuple(columns)
 
 
 @lru_cache(maxsize=96)  # operators and signatures of the same types have them in common
@@ -242,13 +251,13 @@ def for_all_beside(
         around: numbers of which that input takes the neighbours too.
         count: how many elements there are.
     """
-    rows, result = beside(types, place, around), []
+    rows, streams = beside(types, place, around), []
     others = [_of_each_kind(data_type, count - PARTNERS, -5 * number) for number, data_type in enumerate(types)]
     for turn in range(np.unique(rows[place][:, 0].view(types[place].bits_dtype)).size):
         arrays = [np.concatenate([rows[number][turn], other]) for number, other in enumerate(others)]
         arrays[place] = rows[place][turn, :1]
-        result.append(tuple(Values.of(array, item) for array, item in zip(arrays, types, strict=True)))
-    return tuple(result)
+        streams.append(tuple(Values.of(array, own_type) for array, own_type in zip(arrays, types, strict=True)))
+    return tuple(streams)
 
 
 def _of_each_kind(data_type: DataType, count: int, turned: int) -> Array:

@@ -129,7 +129,7 @@ def history(
         raise UsageError("there is no package to judge", f"write {_NAMES.replace('|', ', ', 1).replace('|', ' or ')}")
     else:
         judging = _judging(package, accept_terms, keep, operators, data_types, clauses, index_url)
-        releases = [judging.judge(item) for item in packages.chosen(judging.package.versions(), versions)]
+        releases = [judging.judge(version) for version in packages.chosen(judging.package.versions(), versions)]
         document = histories.history_of(package, releases)
     histories.print_history(document, PlainConsole())
     for path, text in ((html_path, histories.html), (markdown_path, histories.markdown)):
@@ -140,7 +140,7 @@ def history(
     for path in (json_path, html_path, markdown_path):
         if path is not None:
             say(f"written: {path}")
-    if not any(item["verdict"] for item in document["releases"]):
+    if not any(release["verdict"] for release in document["releases"]):
         sys.exit(UNAVAILABLE)
 
 

@@ -134,8 +134,8 @@ def _is_of(version: str, results: Mapping[str, Any]) -> bool:
 def departs(release: Release) -> bool | None:
     """Whether a release departs from the pages in anything that was judged; None where nothing was."""
     rows = release.results["clauses"] if release.results else ()
-    required = [row for row in rows if row["outcome"] not in (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)]
-    return any(row["outcome"] not in _CLEAN for row in required) if required else None
+    required_rows = [row for row in rows if row["outcome"] not in (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)]
+    return any(row["outcome"] not in _CLEAN for row in required_rows) if required_rows else None
 
 
 @dataclass(frozen=True)

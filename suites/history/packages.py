@@ -110,10 +110,10 @@ class FromPyPI:
     def versions(self) -> list[str]:
         """Those that pip would install into this Python, without releases before a final one."""
         done = self._pip("index", "versions", self.name)
-        result = re.search(r"^Available versions: (.*)$", done, re.MULTILINE)
-        if result is None:
+        listing = re.search(r"^Available versions: (.*)$", done, re.MULTILINE)
+        if listing is None:
             raise BackendUnavailable(f"pip lists no releases of {self.name}", "see that pip works and reaches PyPI")
-        return [str(version) for version in sorted(_versions(result[1].split(", "))) if not version.is_prerelease]
+        return [str(version) for version in sorted(_versions(listing[1].split(", "))) if not version.is_prerelease]
 
     def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
         """Install it, and of what it requires all that this environment has not, or has in another version."""
@@ -167,9 +167,9 @@ class FromPyPI:
             command += ["--index-url", self.index]
         done = self.run(command, capture_output=True, text=True, check=False, env=safe_environment())
         if done.returncode:
-            texts = [line for line in done.stderr.splitlines() if line.strip()]
-            errors = [line for line in texts if line.startswith("ERROR")]
-            cause = (errors or texts or ["no message"])[-1].removeprefix("ERROR:").strip()
+            lines = [line for line in done.stderr.splitlines() if line.strip()]
+            errors = [line for line in lines if line.startswith("ERROR")]
+            cause = (errors or lines or ["no message"])[-1].removeprefix("ERROR:").strip()
             raise BackendUnavailable(f"pip {arguments[0]} failed: {cause}", "see that pip works and reaches PyPI")
         return done.stdout
 
@@ -240,8 +240,8 @@ def chosen(there: Sequence[str], written: str) -> list[str]:
         return list(there)
     if not written:
         last: dict[tuple[int, ...], str] = {}
-        for text in there:
-            last[Version(text).release[:2]] = text
+        for release in there:
+            last[Version(release).release[:2]] = release
         return list(last.values())
     wanted: set[str] = set()
     for part in written.split(","):
@@ -250,14 +250,14 @@ def chosen(there: Sequence[str], written: str) -> list[str]:
             wanted |= {_known(there, first)}
             continue
         low, high = _known(there, first or there[0]), _known(there, end or there[-1])
-        wanted |= {item for item in there if Version(low) <= Version(item) <= Version(high)}
-    return [item for item in there if item in wanted]
+        wanted |= {release for release in there if Version(low) <= Version(release) <= Version(high)}
+    return [release for release in there if release in wanted]
 
 
 def _known(there: Sequence[str], version: str) -> str:
     """The release of that name, or else its build: "2.8.0+cpu" where "2.8.0" is written."""
     if version not in there:
-        builds = [text for text in there if Version(text).public == version]
+        builds = [release for release in there if Version(release).public == version]
         if builds:
             return builds[-1]
         raise UsageError(f"there is no release {version!r} to be had", f"the releases are {', '.join(there)}")

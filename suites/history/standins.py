@@ -73,17 +73,22 @@ def stand_in(folder: Path, roots: Iterable[Path]) -> list[str]:
     """
     objects = _loaded(folder, roots)
     missing = sorted(
-        {name for item in objects for name in item.needed if _LIBRARY.fullmatch(name) and not (folder / name).exists()}
+        {
+            name
+            for elf_object in objects
+            for name in elf_object.needed
+            if _LIBRARY.fullmatch(name) and not (folder / name).exists()
+        }
     )
-    defined = frozenset[str]().union(*(item.defined for item in objects))
+    defined = frozenset[str]().union(*(elf_object.defined for elf_object in objects))
     for name in missing:
-        needing = [item for item in objects if name in item.needed]
+        needing = [elf_object for elf_object in objects if name in elf_object.needed]
         versions: dict[str, set[str]] = {}
-        for entry in objects:
-            for (library, version), symbols in entry.versioned.items():
+        for elf_object in objects:
+            for (library, version), symbols in elf_object.versioned.items():
                 if library == name:
                     versions.setdefault(version, set()).update(symbols)
-        wanted = frozenset[str]().union(*(item.plain for item in needing)) - defined
+        wanted = frozenset[str]().union(*(elf_object.plain for elf_object in needing)) - defined
         _compile(folder / name, {symbol for symbol in wanted if _FUNCTION.fullmatch(symbol)}, versions)
     return missing
 

@@ -103,10 +103,14 @@ class Custody:
 
     def _strays(self, session: int | None) -> list[_Child]:
         mine = os.getsid(0)
-        strays = [child for child in _children() if child.session != mine]
-        self._kept &= {child.pid for child in strays}
+        descendants = [child for child in _children() if child.session != mine]
+        self._kept &= {child.pid for child in descendants}
         known = self._kept | self._workers
-        return [item for item in strays if item.pid not in known and session in (None, item.session)]
+        return [
+            descendant
+            for descendant in descendants
+            if descendant.pid not in known and session in (None, descendant.session)
+        ]
 
     def _end(self, session: int | None) -> None:
         """Kill until nothing is left: who loses its parent by that comes here next."""
@@ -143,9 +147,9 @@ def _prctl(what: int, value: int = 0) -> int:
 
 
 def _subreaper() -> int:
-    c_int = ctypes.c_int(0)
-    ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(c_int), 0, 0, 0)
-    return c_int.value
+    setting = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(setting), 0, 0, 0)
+    return setting.value
 
 
 def _buried(pid: int) -> bool:

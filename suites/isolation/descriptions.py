@@ -18,13 +18,14 @@ def write_info(info: object) -> dict[str, Any]:
     Raises:
         ContractError: it makes no sense.
     """
-    device_info = describe(info)
-    claimed = device_info.data_types
+    description = describe(info)
+    claimed = description.data_types
     return {
-        **{name: getattr(device_info, name) for name in ("name", "adapter", "driver", "library", "version")},
-        "feature_level": str(device_info.feature_level),
-        "data_types": claimed and {name: sorted(item.name for item in types) for name, types in claimed.items()},
-        "details": _plain(device_info.details),
+        **{name: getattr(description, name) for name in ("name", "adapter", "driver", "library", "version")},
+        "feature_level": str(description.feature_level),
+        "data_types": claimed
+        and {name: sorted(data_type.name for data_type in types) for name, types in claimed.items()},
+        "details": _plain(description.details),
     }
 
 

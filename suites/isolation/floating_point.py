@@ -23,9 +23,9 @@ _WINDOWS_ROUNDING, _WINDOWS_DENORMALS = 0x0000_0300, 0x0300_0000  # _MCW_RC and 
 class ArithmeticChanged(DmlctsError):  # noqa: N818  # it says what happened
     """The thread's arithmetic is not IEEE 754's default, and cannot be put right here: no verdict can be had."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, change: str) -> None:
         super().__init__(
-            f"after a call of the implementation, this process {text}, and the system offers no way to undo that",
+            f"after a call of the implementation, this process {change}, and the system offers no way to undo that",
             "give the implementation a process of its own: --isolation process",
         )
 
@@ -54,9 +54,9 @@ def reset(resetter: Callable[[], object] | None = None) -> None:
         ArithmeticChanged: it does not, and the system offers no way to change that.
     """
     (resetter or _resetter())()
-    text = deviation()
-    if text:
-        raise ArithmeticChanged(text)
+    change = deviation()
+    if change:
+        raise ArithmeticChanged(change)
 
 
 class calling:  # noqa: N801  # said with `with`

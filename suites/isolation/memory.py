@@ -253,7 +253,9 @@ class SharedMemory:
         if not GUARDED or pages <= _FEW_PAGES:
             return pages
         most = _MOST_TIMES * pages
-        return min((number for number, idle in self._idle.items() if idle and pages <= number <= most), default=pages)
+        return min(
+            (capacity for capacity, idle in self._idle.items() if idle and pages <= capacity <= most), default=pages
+        )
 
     def _make(self, pages: int) -> Segment:
         free = self._places.get(pages)
@@ -267,9 +269,9 @@ class SharedMemory:
                 os.ftruncate(self.file, self._end * PAGE)
             return Segment(self.file, token, pages, self.name)
         except (OSError, ValueError, OverflowError) as error:
-            text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise UsageError(
-                f"cannot share {pages * PAGE} bytes of memory with the implementation's process: {text}",
+                f"cannot share {pages * PAGE} bytes of memory with the implementation's process: {reason}",
                 "free some memory, or raise the limits on it and on the size of files (ulimit -v, ulimit -f)",
             ) from error
 

@@ -129,14 +129,14 @@ class WorkerProcess:
         self,
         file: int,
         name: str,
-        number: int | None = None,
+        growth_limit: int | None = None,
         clock: Clock = time.monotonic,
         *,
         threaded: bool = False,
     ) -> None:
         self._clock = clock
         command = own_python("-m", "dmlcts.suites.isolation.worker", str(file), name)
-        command += [] if number is None else [str(number)]
+        command += [] if growth_limit is None else [str(growth_limit)]
         settings: dict[str, Any] = {"env": users_environment()}  # what it starts is the implementation's
         if sys.platform == "win32":
             settings["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
@@ -153,16 +153,16 @@ class WorkerProcess:
             custody().leave()
             raise
         custody().add(self._process.pid)
-        source, target, text = self._process.stdout, self._process.stdin, self._process.stderr
-        assert source is not None and target is not None and text is not None  # noqa: PT018, S101  # pipes, as asked for
+        source, target, errors = self._process.stdout, self._process.stdin, self._process.stderr
+        assert source is not None and target is not None and errors is not None  # noqa: PT018, S101  # pipes, as asked for
         self._input = target.fileno()
         polled = hasattr(select, "poll") and not threaded
         self._source: _Source = (
             _PolledPipe(source.fileno(), clock) if polled else ThreadedPipe(os.dup(source.fileno()), clock)
         )
         self._pending = b""
-        self._last_words = LastWords(os.dup(text.fileno()))
-        text.close()
+        self._last_words = LastWords(os.dup(errors.fileno()))
+        errors.close()
         self._asked = 0
 
     @property
@@ -230,16 +230,16 @@ class WorkerProcess:
             raise
         return reply
 
-    def garbled(self, text: str) -> WorkerLost:
+    def garbled(self, message: str) -> WorkerLost:
         """Stop a worker whose reply cannot be; gives what to raise."""
         self._kill()
         title = "the process answered garbage"
-        return self._lost("crash", title, f"{title}: {text}", placed=False)
+        return self._lost("crash", title, f"{title}: {message}", placed=False)
 
-    def broke(self, text: str) -> WorkerLost:
+    def broke(self, message: str) -> WorkerLost:
         """Stop a worker that took away what it shares with the suite; gives what to raise."""
         self._kill()
-        return self._lost("crash", "the process changed the size of the shared memory", text, placed=False)
+        return self._lost("crash", "the process changed the size of the shared memory", message, placed=False)
 
     def _check(self, reply: dict[str, Any]) -> None:
         kind = next(iter(set(reply) - {"id"}), "")
@@ -251,8 +251,8 @@ class WorkerProcess:
             raise framing.GarbledFrame("more bytes follow a reply")
 
     def _lost(self, outcome: str, title: str, text: str, *, placed: bool = True) -> WorkerLost:
-        message = self._last_words.text()
-        return WorkerLost(outcome, title, f"{text}\nits last words:\n{message}" if message else text, placed=placed)
+        words = self._last_words.text()
+        return WorkerLost(outcome, title, f"{text}\nits last words:\n{words}" if words else text, placed=placed)
 
     def _await_end(self) -> None:
         """Let a process that closed its pipe end by itself, so that its own signal or exit code is seen."""

@@ -52,7 +52,7 @@ class Host:
         self,
         backend: str,
         timeout: float = DEFAULT_TIMEOUT,
-        number: int | None = None,
+        growth_limit: int | None = None,
         clock: Clock = time.monotonic,
         start: Callable[..., WorkerProcess] = WorkerProcess,
         memory: SharedMemory | None = None,
@@ -62,7 +62,7 @@ class Host:
         self.generation = 0
         self.numbers = itertools.count(1)
         self.memory = memory or SharedMemory()
-        self._growth = number
+        self._growth = growth_limit
         self._clock = clock
         self._start = start
         self._process: WorkerProcess | None = None
@@ -124,9 +124,9 @@ class Host:
             raise lost
         raise_as_told(error)
 
-    def garbled(self, text: str) -> WorkerLost:
+    def garbled(self, message: str) -> WorkerLost:
         """Stop the worker, whose reply cannot be; gives what to raise."""
-        lost = self.running().garbled(text)
+        lost = self.running().garbled(message)
         self.abandon()
         return lost
 
@@ -235,8 +235,8 @@ class IsolatedKernel:
         try:
             self._create()
         except (InvalidArgument, NotSupported) as error:
-            text = f"refused when it was made again in a fresh process, where it had been accepted: {error}"
-            raise RemoteExecutionFailedError(text, text) from error
+            message = f"refused when it was made again in a fresh process, where it had been accepted: {error}"
+            raise RemoteExecutionFailedError(message, message) from error
 
     def close(self) -> None:
         """Close the kernel; calling it again does nothing."""
@@ -385,12 +385,12 @@ class IsolatedBackend:
         self,
         backend: str,
         timeout: float = DEFAULT_TIMEOUT,
-        number: int | None = None,
+        growth_limit: int | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.name = backend
         self._timeout = timeout
-        self._growth = number
+        self._growth = growth_limit
         self._clock = clock
 
     def open(self, **options: Any) -> IsolatedDevice:

@@ -127,23 +127,23 @@ class _Worker:
 
     def grown(self) -> str:
         """What is wrong with the memory that this process holds, "" for nothing."""
-        number = self._growth.grown(self._trimmer.look())
-        if number > self._allowed:
+        grown_bytes = self._growth.grown(self._trimmer.look())
+        if grown_bytes > self._allowed:
             trim()  # what is freed and kept for later is no leak
-            number = self._growth.grown(resident_bytes())
-        return overgrown(number, self._allowed)
+            grown_bytes = self._growth.grown(resident_bytes())
+        return overgrown(grown_bytes, self._allowed)
 
 
 def _described(error: BaseException) -> dict[str, Any]:
     """An exception of the backend, for the suite to raise again."""
     words = words_of(error)
-    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    message = f"{type(error).__name__}: {words}" if words else type(error).__name__
     kind: str | None = error_kind(error)
     if isinstance(error, MemoryError):
         kind = "memory"
     elif isinstance(error, DmlctsError) and kind is None:
         kind = "contract" if isinstance(error, ContractError) else "usage"
-    fields = {"kind": kind or "other", "text": words[:_MOST_TEXT], "said": text[:_MOST_TEXT]}
+    fields = {"kind": kind or "other", "text": words[:_MOST_TEXT], "said": message[:_MOST_TEXT]}
     if fields["kind"] in ("other", "memory"):
         fields["said"] = with_frames(fields["said"], error)
     if isinstance(error, ProcessLost):
@@ -226,8 +226,8 @@ def main() -> None:
     os.dup2(2, 1)
     _end_with(parent)
     _prepare()
-    file, name, *texts = sys.argv[1:]
-    allowed = int(texts[0]) if texts else most_growth()
+    file, name, *limits = sys.argv[1:]
+    allowed = int(limits[0]) if limits else most_growth()
     _serve(source, target, _Worker(WorkerMemory(int(file), name), allowed))
     os._exit(0)  # a driver that hangs while the interpreter ends is nobody's business
 

@@ -137,7 +137,7 @@ def _without(case: Case, silent: _Silent, *clauses: str) -> Streams | None:
     if not silent.masks:
         return None
     anywhere = np.logical_or.reduce([*silent.masks.values()])
-    gone = np.logical_or.reduce([silent.masks[clause] for clause in clauses or silent.masks])
+    gone = np.logical_or.reduce([silent.masks[name] for name in clauses or silent.masks])
     arrays = silent.inputs.values()
     index = int(np.argmin(anywhere))
 

@@ -160,8 +160,8 @@ def inputs_text(inputs: Mapping[str, Array], index: int, say: Callable[[Any], st
 
 def shown(inputs: Mapping[str, Array], index: int, output: Any) -> str:
     """One line: which inputs gave what, a value or words."""
-    report, gave = inputs_text(inputs, index), output if isinstance(output, str) else text(output)
-    return f"input {report} gives {gave}" if len(inputs) == 1 else f"{report} give {gave}"
+    input_text, gave = inputs_text(inputs, index), output if isinstance(output, str) else text(output)
+    return f"input {input_text} gives {gave}" if len(inputs) == 1 else f"{input_text} give {gave}"
 
 
 def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:
@@ -171,11 +171,11 @@ def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:
 
 def suspects_of(inputs: Mapping[str, Array], indices: Array) -> tuple[Suspect, ...]:
     """The first few distinct suspects among the elements at ``indices``."""
-    result: dict[bytes, Suspect] = {}
+    suspects: dict[bytes, Suspect] = {}
     for index in indices[: 8 * MOST_SUSPECTS]:
         suspect = suspect_of(inputs, index)
-        result.setdefault(b"".join(value.tobytes() for value in suspect), suspect)
-    return tuple(result.values())[:MOST_SUSPECTS]
+        suspects.setdefault(b"".join(value.tobytes() for value in suspect), suspect)
+    return tuple(suspects.values())[:MOST_SUSPECTS]
 
 
 def simplest_first(inputs: Mapping[str, Array], indices: Array) -> Array:
@@ -200,12 +200,12 @@ def turned_values(case: Case, turn: Callable[[Array], Array]) -> Streams:
 
 def reversed_values(case: Case) -> Streams:
     """The case's values backwards, each tensor's by itself; of the few that most cases have, found once for all."""
-    result = []
+    streams = []
     for (name, tensor), values in zip(case.operator.inputs.items(), case.values.values(), strict=True):
         count = tensor.element_count
         few = count * tensor.data_type.itemsize <= _FEW_BYTES
-        result.append((name, (_backwards if few else _reversed)(values, count)))
-    return Streams(tuple(result))
+        streams.append((name, (_backwards if few else _reversed)(values, count)))
+    return Streams(tuple(streams))
 
 
 def _reversed(values: Values, count: int) -> Values:
@@ -265,8 +265,8 @@ def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
     if isinstance(value, str | np.uint32):
         return str(value)
     if isinstance(value, OperatorDesc):
-        argument = ", ".join(f"{name} {attribute_text(number)}" for name, number in value.attributes.items())
-        return f"{value.name} with {argument}" if argument else value.name
+        numbers = ", ".join(f"{name} {attribute_text(number)}" for name, number in value.attributes.items())
+        return f"{value.name} with {numbers}" if numbers else value.name
     if isinstance(value, ScalarUnion):
         return f"{text_with_bits(value.value)} as {value.data_type.name}"
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
@@ -290,42 +290,42 @@ def evidence(finding: Finding) -> dict[str, str]:
     alias = placement.aliased(operator)
     placed = "" if alias is None else ", in place" if len(operator.inputs) == 1 else f", in place of {alias}"
     if len(operator.tensors) == 2 and operator.input == operator.output:
-        record = {"tensors": _tensor_text(operator.output) + placed}
+        details = {"tensors": _tensor_text(operator.output) + placed}
     else:
-        record = {name: _tensor_text(tensor) for name, tensor in operator.tensors.items()}
-        record[operator.output_name] += placed
+        details = {name: _tensor_text(tensor) for name, tensor in operator.tensors.items()}
+        details[operator.output_name] += placed
     if placement.one_region:
-        record["placement"] = "inputs with equal descriptions share one region"
+        details["placement"] = "inputs with equal descriptions share one region"
     if placement.overlapping:
-        record["placement"] = "each input begins 16 bytes behind the one before, in its region"
-    record |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
-    return record | dict(finding.details)
+        details["placement"] = "each input begins 16 bytes behind the one before, in its region"
+    details |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
+    return details | dict(finding.details)
 
 
 def account(tables: Tables, finding: Finding, replay: str) -> str:
     """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
     lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
 
-    def put(label: str, message: str) -> None:
-        lines.append(f"  {label:<12} {quoted(message)}")
+    def put(label: str, words: str) -> None:
+        lines.append(f"  {label:<12} {quoted(words)}")
 
-    for label, message in evidence(finding).items():
-        put(label, message)
+    for label, detail in evidence(finding).items():
+        put(label, detail)
     for index, line in enumerate(clause_text(tables, tables.clause(finding.clause))):
         put("clause" if index == 0 else "", line)
     put("replay", replay)
     return "\n".join(lines)
 
 
-def with_company(finding: Finding, values: Mapping[OperatorDesc, Array]) -> Finding:
+def with_company(finding: Finding, outputs: Mapping[OperatorDesc, Array]) -> Finding:
     """The finding with each kernel that was alive, and what it gave for the element that is shown."""
     case = finding.case
     details = []
     for number, operator in enumerate(case.beside, start=1):
-        message = operator_text(operator)
+        description = operator_text(operator)
         if operator == case.operator:
-            message += ": this one, which is wrong"
-        elif operator in values and finding.index >= 0:
-            message += f": gives {text_with_bits(values[operator][finding.index])} for this element"
-        details.append((f"kernel {number}", message))
+            description += ": this one, which is wrong"
+        elif operator in outputs and finding.index >= 0:
+            description += f": gives {text_with_bits(outputs[operator][finding.index])} for this element"
+        details.append((f"kernel {number}", description))
     return replace(finding, details=(*finding.details, *details))

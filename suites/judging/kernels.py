@@ -50,7 +50,7 @@ def on_other_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorD
     sizes, attributes = operator.output.sizes, operator.attributes
     spread = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
     strides = spread if operator.output.strides is None else None
-    operator_descs = [
+    descriptions = [
         subject.describe((*sizes[:-1], 2 * sizes[-1]), attributes),
         subject.describe((1,) * len(sizes), attributes),
         subject.describe(sizes, attributes, strides, strides),
@@ -61,11 +61,11 @@ def on_other_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorD
         for signature in signatures(subject.table)
         if signature.present == here.present and signature.types != here.types
     ]
-    for other in sorted(others, key=lambda entry: entry.data_type.itemsize != size)[:_OTHER_TYPES]:
+    for other in sorted(others, key=lambda candidate: candidate.data_type.itemsize != size)[:_OTHER_TYPES]:
         turned = replace(subject, signature=other)
         kept = not any(item.type == "DML_SCALAR_UNION" for item in subject.table.attributes)
-        operator_descs.append(turned.describe(sizes, attributes if kept else turned.attributes()))
-    return [described for described in operator_descs if described != operator]
+        descriptions.append(turned.describe(sizes, attributes if kept else turned.attributes()))
+    return [description for description in descriptions if description != operator]
 
 
 def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
@@ -76,7 +76,7 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
     those, and not by itself, is told where it is wrong as a case of its own among the tensors next to it.
     """
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    kinds = [[on_other_tensor] for on_other_tensor in filter(bench.obliged, on_other_tensors(subject, case.operator))]
+    kinds = [[neighbour] for neighbour in filter(bench.obliged, on_other_tensors(subject, case.operator))]
     if near := _near(bench, case):
         kinds.append(near)
     judgements: list[Judgement] = []
@@ -85,7 +85,7 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
         if judgements[-1].refused or judgements[-1].unsupported is not None:
             return judgements[-1]  # nothing was dispatched
         if judgements[-1].findings and len(kind) > 1:
-            each = (_told(bench, case, _between(bench, case, [operator])) for operator in kind)
+            each = (_told(bench, case, _between(bench, case, [neighbour])) for neighbour in kind)
             judgements += (candidate for candidate in each if candidate.findings)
             judgements.append(judgements.pop(len(kinds) - 1))  # if it takes all of them, with all
         if any(judgement.findings for judgement in judgements):
@@ -102,9 +102,9 @@ def _near(bench: Bench, case: Case) -> list[OperatorDesc]:
 
 def _between(bench: Bench, case: Case, kind: Sequence[OperatorDesc]) -> Judgement:
     """The kernel between kernels of some descriptions, one of each made before it and one after; all ran."""
-    first = [(bench.create(operator), operator) for operator in kind]
+    first = [(bench.create(neighbour), neighbour) for neighbour in kind]
     kernel = bench.create(case.operator)
-    last = [(bench.create(operator), operator) for operator in kind]
+    last = [(bench.create(neighbour), neighbour) for neighbour in kind]
     if isinstance(kernel, (Refusal, Mishap)):
         for other, _ in had(first + last):
             bench.closed(other)
@@ -264,16 +264,19 @@ class _Running:
     def _note(self, place: int, step: Step, judged: Judgement) -> None:
         """Note what is wrong behind some steps, as a case whose program ends there."""
         steps = self._case.steps[: place + 1]
-        several = sum(item.operator is not None for item in steps) > 1
+        several = sum(program_step.operator is not None for program_step in steps) > 1
         clause = "execution.independent" if several else "execution.repeatable"
         case = replace(self._case, layout_clause=clause, steps=steps)
         if step.values is not None:
             own = self._own(self._alive[step.kernel][1], step)
             case = replace(own, layout_clause=clause, expectation="steps", steps=steps)
-        report = [(f"step {number}", _step_text(item, case.operator)) for number, item in enumerate(steps, start=1)]
+        step_lines = [
+            (f"step {number}", _step_text(program_step, case.operator))
+            for number, program_step in enumerate(steps, start=1)
+        ]
         for finding in judged.findings[:1]:
             title = f"{finding.title}, the last of {len(steps)} steps"
-            details = (*finding.details, *report)
+            details = (*finding.details, *step_lines)
             self.found.append(replace(finding, clause=clause, case=case, title=title, suspects=(), details=details))
 
 

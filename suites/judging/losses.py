@@ -181,11 +181,7 @@ def judge_surviving(bench: Bench, case: Case, ran: Ran | None = None) -> Judgeme
     """
     before = bench.losses - (ran is not None and ran.lost)
     judgement = judge_case(bench, case) if ran is None else judgement_of(bench, ran)
-    if (
-        not bench.isolated
-        or bench.losses == before
-        or not any(candidate.outcome in LOSSES for candidate in judgement.findings)
-    ):
+    if not bench.isolated or bench.losses == before or not any(fault.outcome in LOSSES for fault in judgement.findings):
         return judgement
     again = judge_case(bench, case)
     seen = {finding.outcome for finding in again.findings}
@@ -197,16 +193,16 @@ def _explained(finding: Finding, seen: set[str]) -> Finding:
     if finding.outcome not in LOSSES:
         return finding
     if finding.outcome in seen:
-        text = "the same in a fresh process: the case itself is to blame"
-        return replace(finding, details=(*finding.details, ("again", text)))
+        cause = "the same in a fresh process: the case itself is to blame"
+        return replace(finding, details=(*finding.details, ("again", cause)))
     others = ", ".join(sorted(seen)) or "no fault"
-    text = f"{others} in a fresh process: what ran before it is to blame, or chance"
+    cause = f"{others} in a fresh process: what ran before it is to blame, or chance"
     clause = "execution.repeatable" if finding.outcome == "resource_error" else "execution.independent"
     return replace(
         finding,
         clause=clause,
         title=f"{finding.title}, not again in a fresh process",
-        details=(*finding.details, ("again", text)),
+        details=(*finding.details, ("again", cause)),
         suspects=(),
         settled=True,
     )
@@ -250,9 +246,9 @@ def judge_hazard(bench: Bench, case: Case) -> Judgement:
     """Judge a case that is known to lose the process: with a shorter limit, and without trying it again."""
     with bench.hurried():
         judgement = judge_case(bench, case)
-    text = ("again", "as the simplest case of its kind does, which was tried before")
+    detail = ("again", "as the simplest case of its kind does, which was tried before")
     findings = tuple(
-        replace(finding, details=(*finding.details, text), settled=True) if finding.outcome in LOSSES else finding
+        replace(finding, details=(*finding.details, detail), settled=True) if finding.outcome in LOSSES else finding
         for finding in judgement.findings
     )
     return replace(judgement, findings=findings)

@@ -49,13 +49,13 @@ _MOST_OTHERS = 6  # operators beside the case's own
 def neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
-    operator_descs = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
+    variants_by_operator = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
     for table in _in_turn(_takers(bench, case), _number_of(case)):
-        if len(operator_descs) > _MOST_OTHERS:
+        if len(variants_by_operator) > _MOST_OTHERS:
             break
         if variants := list(_judged_variants(bench, table, case)):
-            operator_descs[table.operator] = variants
-    return [operator for name in bench.tables.operators for operator in operator_descs.get(name, ())]
+            variants_by_operator[table.operator] = variants
+    return [operator for name in bench.tables.operators for operator in variants_by_operator.get(name, ())]
 
 
 def _judged_variants(
@@ -92,8 +92,8 @@ def _takers(bench: Bench, case: Case) -> Others:
 
 
 @lru_cache(maxsize=512)
-def _others(by_identity: ByIdentity[Tables], name: str, tensors: tuple[str, ...]) -> Others:
-    tables, mine = by_identity.value.operators, by_identity.value.operator(name)
+def _others(tables_key: ByIdentity[Tables], name: str, tensors: tuple[str, ...]) -> Others:
+    tables, mine = tables_key.value.operators, tables_key.value.operator(name)
     return _by_attributes(mine, [table for table in tables.values() if table is not mine and _takes(table, tensors)])
 
 
@@ -125,13 +125,13 @@ def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[Operat
         for item in (bounds if len(bounds) > 1 else [])
     ]
     scaled = [item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"]
-    changed += [{name: ScaleBias(*entry)} for name in scaled for entry in ((2, 0), (1, 1))]
+    changed += [{name: ScaleBias(*numbers)} for name in scaled for numbers in ((2, 0), (1, 1))]
     changed += _next_to(table, signature, base)
-    operator_descs = (replace(base, attributes={**base.attributes, **attributes}) for attributes in changed)
+    candidates = (replace(base, attributes={**base.attributes, **change}) for change in changed)
     return [
-        operator
-        for operator in operator_descs
-        if operator not in (case.operator, *variants) and bench.obliged(operator)
+        candidate
+        for candidate in candidates
+        if candidate not in (case.operator, *variants) and bench.obliged(candidate)
     ]
 
 
@@ -147,19 +147,19 @@ def _next_to(table: OperatorTable, signature: Signature, base: OperatorDesc) -> 
     for item, value in numbers[-1:]:
         further = value * _NEAR if kind.is_floating else _HIGH_WORD if kind.itemsize == 8 else 0
         changed.append((item, value + further))
-    result: list[dict[str, Attribute]] = [
+    changes: list[dict[str, Attribute]] = [
         {item.name: ordinary_attributes.number(table, signature, item, value)} for item, value in changed
     ]
     for item in table.attributes:
         if item.type == "DML_SCALE_BIAS":
-            result += [{item.name: ScaleBias(2, -1)}] if kind.is_signed else []
-            result += [{item.name: ScaleBias(2 + 2 * _NEAR, 1)}] if kind.is_floating else []
-    return result
+            changes += [{item.name: ScaleBias(2, -1)}] if kind.is_signed else []
+            changes += [{item.name: ScaleBias(2 + 2 * _NEAR, 1)}] if kind.is_floating else []
+    return changes
 
 
-def _plain(scalar_union: Attribute) -> Any:
+def _plain(number: Attribute) -> Any:
     """A number by itself, of a union or not."""
-    return scalar_union.value if isinstance(scalar_union, ScalarUnion) else scalar_union
+    return number.value if isinstance(number, ScalarUnion) else number
 
 
 def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
@@ -170,27 +170,27 @@ def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list
     tensors are there.
     """
     sizes, tensors = operator.output.sizes, operator.tensors
-    result = []
+    descriptions = []
     for name in subject.wide:
         tensor = tensors[name]
         spread = [2 * stride for stride in TensorDesc(tensor.data_type, sizes).element_strides]
         other = TensorDesc(tensor.data_type, sizes, None if tensor.strides else spread)
-        result.append(replace(operator, tensors={**tensors, name: other}))
-    result += _laid_otherwise(subject, operator)
+        descriptions.append(replace(operator, tensors={**tensors, name: other}))
+    descriptions += _laid_otherwise(subject, operator)
     larger = {
-        name: replace(described, total_size_in_bytes=described.total_size_in_bytes + 16)
-        for name, described in tensors.items()
+        name: replace(original, total_size_in_bytes=original.total_size_in_bytes + 16)
+        for name, original in tensors.items()
     }
-    result.append(replace(operator, tensors=larger))
+    descriptions.append(replace(operator, tensors=larger))
     if all(tensor.strides is None for tensor in tensors.values()):
-        result.append(subject.describe(sizes[::-1], operator.attributes))
+        descriptions.append(subject.describe(sizes[::-1], operator.attributes))
     laid = {name: tensors[name].strides for name in subject.wide}
     for signature in _nearest(subject.table, subject.signature):
         alike = replace(subject, signature=signature)
-        result.append(
+        descriptions.append(
             alike.describe(sizes, operator.attributes, operator.input.strides, operator.output.strides, layouts=laid)
         )
-    return [fromkey for fromkey in dict.fromkeys(result) if fromkey != operator]
+    return [description for description in dict.fromkeys(descriptions) if description != operator]
 
 
 def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
@@ -202,18 +202,24 @@ def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDe
     *outer, _ = operator.output.sizes
     repeated = (*[0] * len(outer), int(any(size > 1 for size in outer)))
     laid: list[dict[str, Sequence[int] | None]] = [{name: repeated} for name in names]
-    laid += [{text: tensors[other].strides, other: tensors[text].strides} for text, other in itertools.pairwise(names)]
-    tensor_descs = (
-        {name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in numbers.items()}
-        for numbers in laid
+    laid += [
+        {first_name: tensors[other].strides, other: tensors[first_name].strides}
+        for first_name, other in itertools.pairwise(names)
+    ]
+    layouts = (
+        {
+            name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides)
+            for name, strides in strides_by_name.items()
+        }
+        for strides_by_name in laid
     )
-    return [replace(operator, tensors={**tensors, **record}) for record in tensor_descs]
+    return [replace(operator, tensors={**tensors, **layout}) for layout in layouts]
 
 
 def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
     """One signature with each type variable but the first changed alone, and those with other optional tensors."""
     every = [signature for signature in signatures(table) if signature != own]
-    result = [signature for signature in every if signature.types == own.types]
+    nearest = [signature for signature in every if signature.types == own.types]
     for variable, _ in own.types[1:]:
         alike = (
             signature
@@ -221,8 +227,8 @@ def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
             if signature.present == own.present
             and signature == own.exchanged(variable, dict(signature.types).get(variable, own.data_type))
         )
-        result += itertools.islice(alike, 1)
-    return result
+        nearest += itertools.islice(alike, 1)
+    return nearest
 
 
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
@@ -232,9 +238,7 @@ def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     telling = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
     start = number % max(1, len(telling))  # each of them has its turn
     others = (
-        judged_variant
-        for table in [*telling[start:], *telling[:start]]
-        for judged_variant in _judged_variants(bench, table, case)
+        variant for table in [*telling[start:], *telling[:start]] for variant in _judged_variants(bench, table, case)
     )
     return [*itertools.islice(_judged_variants(bench, mine, case, reversed), 1), *itertools.islice(others, 1)]
 
@@ -262,11 +266,11 @@ def refusable(bench: Bench, case: Case) -> list[OperatorDesc]:
     odd = mismatched(bench, case)
     output, types = case.operator.output, mine.types_of(mine.output)
     retyped = (
-        _with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(item, output.sizes))
-        for item in types
-        if item is not output.data_type
+        _with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(data_type, output.sizes))
+        for data_type in types
+        if data_type is not output.data_type
     )
-    unlike = [operator for operator in retyped if violations(operator, bench.level, bench.tables)]
+    unlike = [description for description in retyped if violations(description, bench.level, bench.tables)]
     deep = {
         name: TensorDesc(tensor.data_type, (*((1,) * (_TOO_DEEP - tensor.rank)), *tensor.sizes))
         for name, tensor in case.operator.tensors.items()
@@ -303,8 +307,8 @@ def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None
     again beside each that takes its tensors; and what stops a dispatch may do so at silent points alone.
     """
     findings = judge_on_a_fresh_device(bench, own).findings
-    report = findings[:1] if own.operator.name == case.operator.name else ()
-    return tuple(finding for finding in report if not is_mishap(finding)) if findings else None
+    first_findings = findings[:1] if own.operator.name == case.operator.name else ()
+    return tuple(finding for finding in first_findings if not is_mishap(finding)) if findings else None
 
 
 def is_settled(alone: Judgement) -> bool:
@@ -353,8 +357,8 @@ def closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> 
     mishaps = [(mishap, operator) for kernel, operator in others if (mishap := bench.closed(kernel)) is not None]
     return [
         mishap
-        for mishap, described in mishaps
-        if not stops_by_itself(bench, replace(case, operator=described, values=ordinary_values(bench, described)))
+        for mishap, neighbour in mishaps
+        if not stops_by_itself(bench, replace(case, operator=neighbour, values=ordinary_values(bench, neighbour)))
     ]
 
 
@@ -364,7 +368,7 @@ def ordinary_values(bench: Bench, operator: OperatorDesc) -> Streams:
     return subject.distinct(operator.output.element_count).streams
 
 
-def told_of(bench: Bench, judgement: Judgement, case: Case, operator_descs: Sequence[OperatorDesc]) -> Judgement:
+def told_of(bench: Bench, judgement: Judgement, case: Case, neighbours_alive: Sequence[OperatorDesc]) -> Judgement:
     """What is wrong with one of several kernels, as its own case, which holds all of them."""
     if not judgement.findings:
         return judgement
@@ -372,7 +376,7 @@ def told_of(bench: Bench, judgement: Judgement, case: Case, operator_descs: Sequ
     if case.layout_clause is not None:
         table = bench.tables.operator(case.operator.name)
         clause = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
-    own = replace(case, clause=clause, expectation="beside others", beside=tuple(operator_descs), recipe=None)
+    own = replace(case, clause=clause, expectation="beside others", beside=tuple(neighbours_alive), recipe=None)
     return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
 
 
@@ -386,7 +390,7 @@ def is_out(bench: Bench, case: Case, other: Case, kernel: Refusal | Mishap, faul
 
 
 def judged_before(
-    bench: Bench, case: Case, kernel: Any, operator_descs: Sequence[OperatorDesc], *, among_others: bool = False
+    bench: Bench, case: Case, kernel: Any, neighbours_alive: Sequence[OperatorDesc], *, among_others: bool = False
 ) -> tuple[Finding, ...]:
     """What is wrong with a kernel that runs before another: by itself, or beside those that are alive.
 
@@ -394,7 +398,7 @@ def judged_before(
         bench: the bench.
         case: what it runs on.
         kernel: the kernel.
-        operator_descs: the descriptions of all that are alive, where their tensors are the case's.
+        neighbours_alive: the descriptions of all that are alive, where their tensors are the case's.
         among_others: whether they are on other tensors. What is not wrong by itself is then told as a case among those
             next to it, which is still to be judged.
     """
@@ -405,10 +409,10 @@ def judged_before(
     if not judged.findings:
         return ()
     findings = by_itself(bench, case, own_case(bench, case, case.operator, case.values))
-    if findings is None and len(operator_descs) > 1:
+    if findings is None and len(neighbours_alive) > 1:
         clause = "execution.independent"
-        report = told_of(bench, judged, replace(case, layout_clause=clause), operator_descs).findings[:1]
-        return tuple(replace(finding, clause=clause, suspects=()) for finding in report)
+        neighbour_findings = told_of(bench, judged, replace(case, layout_clause=clause), neighbours_alive).findings[:1]
+        return tuple(replace(finding, clause=clause, suspects=()) for finding in neighbour_findings)
     if findings is None and among_others and not any(map(is_mishap, judged.findings)):
         own = replace(case, expectation=BESIDE_OTHER_TENSORS, layout_clause="execution.independent", recipe=None)
         return tuple(replace(finding, case=own) for finding in judged.findings[:1])
@@ -417,11 +421,11 @@ def judged_before(
 
 def had(made: Made) -> Made:
     """The kernels among them."""
-    return [(item, operator) for item, operator in made if not isinstance(item, (Refusal, Mishap))]
+    return [(kernel, operator) for kernel, operator in made if not isinstance(kernel, (Refusal, Mishap))]
 
 
 def refused_by_themselves(bench: Bench, case: Case, made: Made) -> list[Finding]:
     """What is wrong with refusing neighbours, where they are refused by themselves as well."""
-    refused = [operator for item, operator in made if isinstance(item, Refusal) and item.obliged]
+    refused = [operator for kernel, operator in made if isinstance(kernel, Refusal) and kernel.obliged]
     own = (own_case(bench, case, operator, ordinary_values(bench, operator)) for operator in dict.fromkeys(refused))
-    return [finding for example in own for finding in by_itself(bench, case, example) or ()]
+    return [finding for case_alone in own for finding in by_itself(bench, case, case_alone) or ()]

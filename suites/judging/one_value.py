@@ -113,19 +113,19 @@ def stored_beyond(bound: np.float32, data_type: DataType) -> frozenset[int]:
     maximum may give too, becomes 0, a limit of the type, or what the indefinite integer becomes.
     """
     limits = np.iinfo(data_type.numpy)
-    numbers = {int(limits.max)}
+    values = {int(limits.max)}
     if np.isnan(bound):
-        numbers |= {0, int(limits.min), 1 << 31, 1 << 63}
+        values |= {0, int(limits.min), 1 << 31, 1 << 63}
     elif float(bound) < int(limits.max) + 1:
         return frozenset()
     else:
         if np.isfinite(bound):
-            numbers.add(int(bound))
-        numbers.update((1 << power) for power in (31, 63) if bound >= 2.0**power)
+            values.add(int(bound))
+        values.update((1 << power) for power in (31, 63) if bound >= 2.0**power)
         if limits.bits < 32:
-            numbers.add(int(min(float(bound), (1 << 31) - 1)))  # whose low bits are those of UINT32's greatest too
+            values.add(int(min(float(bound), (1 << 31) - 1)))  # whose low bits are those of UINT32's greatest too
     span = 1 << limits.bits
-    return frozenset((value - int(limits.min)) % span + int(limits.min) for value in numbers)
+    return frozenset((value - int(limits.min)) % span + int(limits.min) for value in values)
 
 
 def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOracle, dict[str, int]]:

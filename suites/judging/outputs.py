@@ -51,27 +51,27 @@ def _beside_output(case: Case, offset: int) -> str:
 
 
 def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:
-    result = []
+    findings = []
     if execution.strays_in_input:
         count = len(execution.strays_in_input)
         details = (("bytes", f"{count} changed, the first at offset {execution.strays_in_input[0]} of the memory"),)
         title = f"{many(count, 'byte')} of the input changed"
-        result.append(
+        findings.append(
             Finding("tensor.input.unchanged", "fail", case, title, details, deviation=Deviation.INPUT_CHANGED)
         )
     if execution.strays:
         count = len(execution.strays)
         details = (("bytes", f"{count} changed, the first {_beside_output(case, execution.strays[0])}"),)
         title = f"{many(count, 'byte')} outside the output's total size changed"
-        result.append(
+        findings.append(
             Finding("tensor.output.bounds", "fail", case, title, details, deviation=Deviation.OUTSIDE_CHANGED)
         )
     if unwritten.size:
         details = (("element", f"the first at index {index_text(case.operator.output, int(unwritten[0]))}"),)
         title = f"{unwritten.size} of {execution.output.size} output elements were not written"
         wrong, deviation = int(unwritten.size), Deviation.UNWRITTEN
-        result.append(Finding("tensor.output.complete", "fail", case, title, details, wrong, deviation=deviation))
-    return result
+        findings.append(Finding("tensor.output.complete", "fail", case, title, details, wrong, deviation=deviation))
+    return findings
 
 
 def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array, clause: str, held: Array) -> Finding:
@@ -79,9 +79,9 @@ def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array
     wrong = simplest_first(execution.inputs, wrong)
     worst = int(wrong[0])
     acceptance = oracle.acceptance({name: array[worst : worst + 1] for name, array in execution.inputs.items()})
-    text = inputs_text(execution.inputs, worst, text_with_bits)
+    input_text = inputs_text(execution.inputs, worst, text_with_bits)
     details = (
-        ("input", f"{text} at index {index_text(case.operator.output, worst)}"),
+        ("input", f"{input_text} at index {index_text(case.operator.output, worst)}"),
         ("acceptable", acceptable_text(acceptance, case.operator.output.data_type)),
         ("got", _AS_IT_WAS if worst in held else text_with_bits(execution.output[worst])),
         ("wrong", f"{wrong.size} of {execution.output.size} elements"),
@@ -130,11 +130,11 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
 
 def _wrong(case: Case, oracle: Oracle, execution: Execution, expected: Array | Mask) -> Array:
     """The indices of wrong elements, ascending."""
-    size, number = execution.output.size, _closely(case)
-    first = _wrong_before(oracle, execution, expected, number)
+    size, piece_size = execution.output.size, _closely(case)
+    first = _wrong_before(oracle, execution, expected, piece_size)
     bits, wrong = execution.output.view(f"u{execution.output.dtype.itemsize}"), [first]
-    for start in range(number, size, number or 1):
-        piece = bits[start : start + number]
+    for start in range(piece_size, size, piece_size or 1):
+        piece = bits[start : start + piece_size]
         unlike = np.flatnonzero(piece != bits[: piece.size])
         there = np.setdiff1d(first[first < piece.size], unlike, assume_unique=True) + start
         if unlike.size:
@@ -205,8 +205,8 @@ def judge_execution(
     findings = _memory_findings(case, execution, unwritten)
     if wrong.size:
         findings += [
-            _wrong_values(example, oracle, execution, part, example.layout_clause or example.clause, held)
-            for example, part in by_clause(execution.inputs, wrong)
+            _wrong_values(part_case, oracle, execution, part, part_case.layout_clause or part_case.clause, held)
+            for part_case, part in by_clause(execution.inputs, wrong)
         ]
     checked = (*value_clauses(case), *MEMORY_CLAUSES)
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
@@ -248,8 +248,8 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
     period = period_of(case)
     if not period or count <= 2 * period:
         return oracle.expected(inputs)
-    values = {name: x[:period] if x.size == count else x for name, x in inputs.items()}
-    return repeated(oracle.expected(values), count)
+    first_period = {name: x[:period] if x.size == count else x for name, x in inputs.items()}
+    return repeated(oracle.expected(first_period), count)
 
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:
@@ -298,8 +298,8 @@ def judge_run(
         run: dispatches on a memory whose output elements hold a poison.
         repeat: dispatches once more, with a poison.
     """
-    arena, number = bench.prepare(case, poisoned=True), _closely(case)
-    outputs = expected_outputs(oracle, case, {name: x[:number] for name, x in arena.inputs.items()})
+    arena, piece_size = bench.prepare(case, poisoned=True), _closely(case)
+    outputs = expected_outputs(oracle, case, {name: x[:piece_size] for name, x in arena.inputs.items()})
     expected = poison(bench, case, arena, outputs)
     del outputs
     return judge_outcome(bench, case, oracle, run(arena), expected, repeat)
@@ -347,15 +347,15 @@ def _by_silent_point(bench: Bench, case: Case, inputs: Mapping[str, Array], wron
     table = bench.tables.operator(case.operator.name)
     few = {name: inputs[member][wrong] for name, member in table.formula_names.items() if member in inputs}
     points = silent_points(table, case.operator)
-    result, left = [], np.ones(wrong.size, np.bool_)
+    parts, left = [], np.ones(wrong.size, np.bool_)
     for point in sorted(points, key=lambda silent_point: silent_point.clause.id != case.clause):  # its own first
         with np.errstate(all="ignore"):
             here = left & point.where(few)
-        result.append((replace(case, clause=point.clause.id), wrong[here]))
+        parts.append((replace(case, clause=point.clause.id), wrong[here]))
         left &= ~here
     values = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
-    result.append((replace(case, clause=values), wrong[left]))
-    return [(example, part) for example, part in result if part.size]
+    parts.append((replace(case, clause=values), wrong[left]))
+    return [(part_case, part) for part_case, part in parts if part.size]
 
 
 def judge_oracle(bench: Bench, case: Case) -> Judgement:

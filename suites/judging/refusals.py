@@ -233,9 +233,7 @@ def wrongly_accepted(bench: Bench, operator: OperatorDesc, values: Streams) -> t
     """
     known = {clause.id for clause in bench.tables.clauses_of(bench.tables.operator(operator.name))}
     broken = (
-        unconditional_violation.clause
-        for unconditional_violation in unconditional_violations(operator, bench.tables)
-        if unconditional_violation.clause in known
+        violation.clause for violation in unconditional_violations(operator, bench.tables) if violation.clause in known
     )
     cases = (Case(operator, values, clause, None, "refused") for clause in broken)
     return tuple(

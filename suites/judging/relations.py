@@ -41,7 +41,9 @@ def _inputs(execution: Execution, index: int) -> str:
     return inputs_text(execution.inputs, index, text_with_bits)
 
 
-def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, report: Callable[[int], str]) -> Judgement:
+def relation(
+    case: Case, executions: tuple[Execution, ...], wrong: Array, description_of: Callable[[int], str]
+) -> Judgement:
     """The judgement of a property; ``told(i)`` says what element i shows."""
     first = executions[0]
     findings: tuple[Finding, ...] = ()
@@ -51,7 +53,7 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, report
         details = (
             ("input", f"{_inputs(first, worst)} at index {index_text(case.operator.output, worst)}"),
             ("got", text_with_bits(first.output[worst])),
-            ("property", report(worst)),
+            ("property", description_of(worst)),
             ("wrong", f"{wrong.size} of {first.output.size} elements"),
         )
         suspects = tuple(suspect_of(first.inputs, index) for index in order[:MOST_SUSPECTS])
@@ -60,7 +62,7 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, report
                 case.clause,
                 "fail",
                 case,
-                report(worst),
+                description_of(worst),
                 details,
                 int(wrong.size),
                 suspects,
@@ -113,8 +115,8 @@ def judge_idempotent(bench: Bench, case: Case) -> Judgement:
     if isinstance(again, Judgement):
         return again
     wrong = np.flatnonzero(~same_values(first.output, again.output))
-    values = {name: array[wrong] for name, array in again.inputs.items()}
-    wrong = wrong[~free_among(bench, case, values, first.output[wrong], again.output[wrong])]
+    inputs = {name: array[wrong] for name, array in again.inputs.items()}
+    wrong = wrong[~free_among(bench, case, inputs, first.output[wrong], again.output[wrong])]
     return relation(
         case,
         (first, again),
@@ -205,9 +207,9 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
     if isinstance(clipped, Judgement):
         return clipped
     own, one_sided = (bench.tables.operator(name) for name in (case.operator.name, _ONE_SIDED))
-    value = case.operator.attributes
+    own_attributes = case.operator.attributes
     shared = ((own.scale_bias, one_sided.scale_bias), (own.lower, one_sided.lower))
-    attributes = {theirs: value[ours] if ours else None for ours, theirs in shared if theirs}
+    attributes = {theirs: own_attributes[ours] if ours else None for ours, theirs in shared if theirs}
     renamed = dict(zip(case.operator.tensors, one_sided.tensors, strict=True))
     tensors = {renamed[name]: tensor for name, tensor in case.operator.tensors.items()}
     threshold = case.with_operator(OperatorDesc(one_sided.operator, tensors, attributes))
@@ -247,8 +249,8 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
     dispatched: list[tuple[Case, Execution]] = []
 
-    def dispatch(item: Dispatched, inputs: Mapping[str, Array]) -> Array:
-        operator = item.describe(case.operator.output.sizes)
+    def dispatch(dispatched_operator: Dispatched, inputs: Mapping[str, Array]) -> Array:
+        operator = dispatched_operator.describe(case.operator.output.sizes)
         asked = replace(case, operator=operator, values=Streams.of(inputs, operator), placement=Placement())
         run = executed(bench, asked, turn=1 + len(dispatched))
         if isinstance(run, Judgement):
@@ -277,7 +279,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
 
 
 def _by_another(
-    bench: Bench, asked: Case, run: Execution, wrong: Array, report: Callable[[int], str]
+    bench: Bench, asked: Case, run: Execution, wrong: Array, description_of: Callable[[int], str]
 ) -> Judgement | None:
     """The judgement where another operator of a relation gave what it may not, and so broke the relation."""
     few = {name: array[wrong] for name, array in run.inputs.items()}
@@ -287,4 +289,4 @@ def _by_another(
     table = bench.tables.operator(asked.operator.name)
     clause = Subject.of(table, asked.operator, bench.level).values_clause(asked.operator.attributes)
     own = replace(asked, clause=clause, layout_clause=None, expectation="oracle")
-    return relation(own, (run,), wrong[~admitted], report)
+    return relation(own, (run,), wrong[~admitted], description_of)

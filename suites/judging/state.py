@@ -73,16 +73,16 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
         return alone
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
-        lambda item: item,
-        lambda entry: entry[::-1],
-        lambda element: np.roll(element, third),
-        lambda current: current[::-1],
+        lambda array: array,
+        lambda array: array[::-1],
+        lambda array: np.roll(array, third),
+        lambda array: array[::-1],
         lambda one: one,
         middle_reversed,
         lambda one: one[::-1],
     ]
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
-    in_place = [_placed(in_place=True, alias=aliase) for aliase in aliases] or [_placed(inputs_turned=True)]
+    in_place = [_placed(in_place=True, alias=alias_name) for alias_name in aliases] or [_placed(inputs_turned=True)]
     turned = _placed(output_first=True)
     places = [case.placement, _ELSEWHERE, in_place[0], _placed(), turned, turned, turned]
     again = [
@@ -119,8 +119,8 @@ def _by_one_kernel(bench: Bench, case: Case, again: list[Case]) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
     oracle = bench.oracle(case.operator)
-    judgements = [judge_dispatch(bench, kernel, example, oracle) for example in again]
-    wrong = next((example for example, judged in zip(again, judgements, strict=True) if judged.findings), None)
+    judgements = [judge_dispatch(bench, kernel, repetition, oracle) for repetition in again]
+    wrong = next((repetition for repetition, judged in zip(again, judgements, strict=True) if judged.findings), None)
     whole = _finished(bench, case, [kernel], judgements)
     alone = None if wrong is None else by_its_place(bench, wrong)
     return whole if alone is None else alone
@@ -159,10 +159,10 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
         for kernel, other in zip(kernels, cases, strict=True)
     ]
     kernels, cases = list(compress(kernels, wanted)), list(compress(cases, wanted))
-    operator_descs = [other.operator for other in cases]
+    neighbour_operators = [other.operator for other in cases]
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
-            made = [item for item in kernels if not isinstance(item, (Refusal, Mishap))]
+            made = [candidate for candidate in kernels if not isinstance(candidate, (Refusal, Mishap))]
             return _finished(bench, case, made, [stopped(bench, replace(other, expectation="oracle"), kernel)])
     mine, everyone = cases.index(case), [*zip(kernels, cases, strict=True)]
     judgements = []
@@ -177,11 +177,11 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
             if alone_too is not None:
                 faults += alone_too
                 continue
-        judgements.append(_as_state(told_of(bench, judged, other, operator_descs), other))
-    others = [(kernel, example.operator) for kernel, example in everyone[:mine] + everyone[mine + 1 :]]
+        judgements.append(_as_state(told_of(bench, judged, other, neighbour_operators), other))
+    others = [(kernel, neighbour.operator) for kernel, neighbour in everyone[:mine] + everyone[mine + 1 :]]
     judgements += [stopped(bench, case, mishap) for mishap in closed(bench, case, others)]
     last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
-    judgements.append(told_of(bench, last, case, operator_descs))
+    judgements.append(told_of(bench, last, case, neighbour_operators))
     return with_own_faults(_finished(bench, case, [kernels[mine]], judgements), faults)
 
 
@@ -193,22 +193,22 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         if not isinstance(kernel, (Refusal, Mishap)):
             made.append((operator, kernel))
         elif isinstance(kernel, Unsupported) and operator == case.operator:
-            for _, item in made:  # nothing can be said of it: no dispatch was seen that went right
-                bench.closed(item)
+            for _, neighbour in made:  # nothing can be said of it: no dispatch was seen that went right
+                bench.closed(neighbour)
             return stopped(bench, case, kernel)
         elif operator == case.operator:
-            return _finished(bench, case, [item for _, item in made], [stopped(bench, case, kernel)])
-    values: dict[OperatorDesc, Array] = {}
+            return _finished(bench, case, [neighbour for _, neighbour in made], [stopped(bench, case, kernel)])
+    outputs: dict[OperatorDesc, Array] = {}
     judgements = []
     wrong: dict[OperatorDesc, Judgement] = {}
     for place, (operator, kernel) in enumerate([*made, *made[::-1]]):
-        item = case if operator == case.operator else replace(case, operator=operator)
-        if operator.name != case.operator.name or (place >= len(made) and item is not case):  # or was judged
+        neighbour = case if operator == case.operator else replace(case, operator=operator)
+        if operator.name != case.operator.name or (place >= len(made) and neighbour is not case):  # or was judged
             arena = bench.prepare(case)
             if bench.dispatch(kernel, arena) is None:
-                values[operator] = arena.output(case)
+                outputs[operator] = arena.output(case)
             continue
-        judged = judge_dispatch(bench, kernel, item, bench.oracle(operator))
+        judged = judge_dispatch(bench, kernel, neighbour, bench.oracle(operator))
         if operator == case.operator:
             judgements.append(judged)
         elif judged.findings:
@@ -228,10 +228,10 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
             break
         findings = by_itself(bench, case, own_case(bench, case, operator, case.values))
         if findings is None:
-            report = told_of(bench, judged, replace(case, operator=operator), case.beside)
-            judgement = _finished(bench, case, [], [judgement, report])
+            neighbour_judgement = told_of(bench, judged, replace(case, operator=operator), case.beside)
+            judgement = _finished(bench, case, [], [judgement, neighbour_judgement])
         faults += findings or ()
-    told_with = tuple(with_company(finding, values) for finding in judgement.findings)
+    told_with = tuple(with_company(finding, outputs) for finding in judgement.findings)
     return with_own_faults(replace(judgement, findings=told_with), faults)
 
 
@@ -277,10 +277,10 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
     its own constraint; of unlike sizes, or where no kernel need be there any more, the case is judged alone.
     """
     before = [bench.create(case.operator), bench.create(case.operator)]
-    made = [item for item in before if not isinstance(item, (Refusal, Mishap))]
+    made = [kernel for kernel in before if not isinstance(kernel, (Refusal, Mishap))]
     oracle, clause = bench.oracle(case.operator), "execution.independent"
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    judgements = [stopped(bench, case, item) for item in before if isinstance(item, (Refusal, Mishap))]
+    judgements = [stopped(bench, case, kernel) for kernel in before if isinstance(kernel, (Refusal, Mishap))]
     refused, faults = list[OperatorDesc](), list[Finding]()
     if not judgements:
         judgements.append(judge_dispatch(bench, made[0], case, oracle))
@@ -298,7 +298,7 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
             if isinstance(after, (Refusal, Mishap)):
                 judgements.append(stopped(bench, case, after))
                 break
-            judgements += [judge_dispatch(bench, item, case, oracle) for item in (after, *made)]
+            judgements += [judge_dispatch(bench, kernel, case, oracle) for kernel in (after, *made)]
             judgements += [
                 stopped(bench, case, mishap) for mishap in [bench.closed(after)] if isinstance(mishap, Mishap)
             ]
@@ -307,8 +307,8 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
         return judgements[0]  # refused, or not to be expressed: nothing was dispatched
     if not refused and len(made) == len(before):
         return with_own_faults(judge_oracle(bench, replace(case, expectation="oracle")), faults)
-    texts = [f"{operator_text(odd)}: was refused" for odd in refused]
-    return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, texts), faults)
+    lines = [f"{operator_text(odd)}: was refused" for odd in refused]
+    return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, lines), faults)
 
 
 def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
@@ -324,11 +324,15 @@ def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
     try:
         with closing(bench.fresh()) as second:
             theirs = second.create(case.operator)
-            bad = [(on, item) for on, item in ((bench, mine), (second, theirs)) if isinstance(item, (Refusal, Mishap))]
-            judgements = [stopped(on, case, item) for on, item in bad]
+            bad = [
+                (on, kernel)
+                for on, kernel in ((bench, mine), (second, theirs))
+                if isinstance(kernel, (Refusal, Mishap))
+            ]
+            judgements = [stopped(on, case, kernel) for on, kernel in bad]
             if not judgements:
                 turns = [(second, theirs, case), (bench, mine, turned), (second, theirs, turned), (bench, mine, case)]
-                judgements = [judge_dispatch(on, item, its, bench.oracle(its.operator)) for on, item, its in turns]
+                judgements = [judge_dispatch(on, kernel, its, bench.oracle(its.operator)) for on, kernel, its in turns]
                 judgements += [
                     stopped(second, case, mishap) for mishap in [second.closed(theirs)] if mishap is not None
                 ]
@@ -404,20 +408,20 @@ def with_history(
         mishaps += closed(bench, case, others)
     if mishaps:
         return stopped(bench, case, mishaps[0])
-    fromkeys = dict.fromkeys(operator for other, operator in before if other is not kernel)
-    ran = (f"{operator_text(operator, case.operator)}: ran before" for operator in fromkeys)
-    by_history = _by_history(bench, case, judgement.checking((*judgement.clauses, clause)), clause, ran)
-    return with_own_faults(by_history, faults)
+    neighbour_operators = dict.fromkeys(operator for other, operator in before if other is not kernel)
+    ran = (f"{operator_text(operator, case.operator)}: ran before" for operator in neighbour_operators)
+    history_judgement = _by_history(bench, case, judgement.checking((*judgement.clauses, clause)), clause, ran)
+    return with_own_faults(history_judgement, faults)
 
 
-def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, texts: Iterable[str]) -> Judgement:
+def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, lines: Iterable[str]) -> Judgement:
     """The judgement of a case with a history: what is wrong breaks ``clause``, but where it is without one too."""
     if not judgement.findings:
         return judgement
     alone = judge_on_a_fresh_device(bench, replace(case, expectation="oracle"))
     if is_settled(alone):
         return alone  # wrong whatever ran before
-    ran = tuple((f"kernel {number}", text) for number, text in enumerate(texts, start=1))
+    ran = tuple((f"kernel {number}", line) for number, line in enumerate(lines, start=1))
     findings = tuple(
         replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
         for finding in judgement.findings[:1]

@@ -77,16 +77,16 @@ def chunks(cases: Iterable[Case]) -> Iterator[list[Case]]:
     """Some cases at a time, in their order; what the iterable raises comes after the cases before it."""
     source = iter(cases)
     while True:
-        result: list[Case] = []
+        chunk: list[Case] = []
         try:
-            result.extend(islice(source, _MOST_CASES))
+            chunk.extend(islice(source, _MOST_CASES))
         except BaseException:
-            if result:
-                yield result
+            if chunk:
+                yield chunk
             raise
-        if not result:
+        if not chunk:
             return
-        yield result
+        yield chunk
 
 
 def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Judgement]:
@@ -98,16 +98,16 @@ def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Jud
         judge: judges each, and counts it.
     """
     plans = [plan_of(bench, case) if judge.is_due(case) else None for case in cases]
-    judgements: dict[int, Judgement] = {}
+    judgements_by_place: dict[int, Judgement] = {}
     if sum(plan is not None for plan in plans) >= _LEAST_CASES:
-        _judge_members(bench, cases, plans, judgements, judge)
+        _judge_members(bench, cases, plans, judgements_by_place, judge)
     programs = {
         place: program
         for place, case in enumerate(cases)
         if case.expectation in _HISTORIES and judge.is_due(case) and (program := program_of(bench, case)) is not None
     }
-    _judge_programs(bench, programs, judgements, judge)
-    return _alone(bench, cases, judgements, judge)
+    _judge_programs(bench, programs, judgements_by_place, judge)
+    return _alone(bench, cases, judgements_by_place, judge)
 
 
 def _batches(rooms: Mapping[int, int]) -> Iterator[list[int]]:
@@ -132,26 +132,32 @@ def _judge_members(
     bench: Bench,
     cases: list[Case],
     plans: list[Plan | None],
-    judgements: dict[int, Judgement],
+    judgements_by_place: dict[int, Judgement],
     judge: Judging,
 ) -> None:
     for some in _batches({place: plan.room for place, plan in enumerate(plans) if plan is not None}):
-        _run(bench, cases, plans, some, judgements, judge)
+        _run(bench, cases, plans, some, judgements_by_place, judge)
 
 
-def _alone(bench: Bench, cases: list[Case], result: Mapping[int, Judgement], judge: Judging) -> list[Judgement]:
+def _alone(
+    bench: Bench, cases: list[Case], judgements_by_place: Mapping[int, Judgement], judge: Judging
+) -> list[Judgement]:
     """Judge those cases alone that are not judged yet; kernels that are only made are made at once before.
 
     A loss that comes at one of those, and not again where it is judged alone, is for the next test to report.
     """
-    places = [place for place, case in enumerate(cases) if place not in result and _is_attempt(bench, case, judge)]
+    places = [
+        place
+        for place, case in enumerate(cases)
+        if place not in judgements_by_place and _is_attempt(bench, case, judge)
+    ]
     some = [cases[place].operator for place in places] if len(places) >= _LEAST_CASES else []
     ended = attempt_many(bench, some)
     known = {places[number]: outcome for number, outcome in ended.known.items()}
     judgements = []
     for place, case in enumerate(cases):
-        if place in result:
-            judgements.append(result[place])
+        if place in judgements_by_place:
+            judgements.append(judgements_by_place[place])
             continue
         bench.attempted = (case.operator, known[place]) if place in known else None
         losses = bench.losses
@@ -173,7 +179,7 @@ def _run(
     cases: list[Case],
     plans: list[Plan | None],
     some: list[int],
-    result: dict[int, Judgement],
+    judgements_by_place: dict[int, Judgement],
     judge: Judging,
 ) -> None:
     """Run a batch, and judge its members as far as the process is not lost too often."""
@@ -182,12 +188,12 @@ def _run(
         return
     ended: Iterator[Ran | Doubted] = run(bench, chosen) if bench.lives is None else run_isolated(bench, chosen)
     number = 0
-    for member in ended:
-        judgements = [judge.member(member)] if isinstance(member, Ran) else _doubted(member, judge)
-        result.update(zip(some[number:], judgements, strict=False))
+    for outcome in ended:
+        judgements = [judge.member(outcome)] if isinstance(outcome, Ran) else _doubted(outcome, judge)
+        judgements_by_place.update(zip(some[number:], judgements, strict=False))
         number += len(judgements)
         if (
-            (isinstance(member, Doubted) or member.lost)
+            (isinstance(outcome, Doubted) or outcome.lost)
             and number < len(some)
             and not judge.is_due(cases[some[number]])
         ):
@@ -204,9 +210,9 @@ def _doubted(doubted: Doubted, judge: Judging) -> list[Judgement]:
 
 def _left(ran: Ran) -> Outcome:
     """What a dispatch that has to be looked at left, or why it did not come back."""
-    actual = ran.execution if ran.outcome is None else ran.outcome
-    assert actual is not None  # noqa: S101  # one of the two is there
-    return actual
+    outcome = ran.execution if ran.outcome is None else ran.outcome
+    assert outcome is not None  # noqa: S101  # one of the two is there
+    return outcome
 
 
 @lru_cache(maxsize=1 << 12)
@@ -243,7 +249,10 @@ def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
 
 
 def _judge_programs(
-    bench: Bench, programs: dict[int, tuple[Program, Judgement]], result: dict[int, Judgement], judge: Judging
+    bench: Bench,
+    programs: dict[int, tuple[Program, Judgement]],
+    judgements_by_place: dict[int, Judgement],
+    judge: Judging,
 ) -> None:
     for some in _batches({place: program.room for place, (program, _) in programs.items()}):
         if bench.lives is not None and not judge.is_due(programs[some[0]][0].case):
@@ -255,14 +264,14 @@ def _judge_programs(
         except Unconstrained:
             continue  # whoever judges them alone knows which may be
         number = 0
-        for item in ended:
-            if isinstance(item, Doubted):
-                judgements = _doubted(item, judge)
-            elif item.stopped is None and not item.suspects:
-                judgements = [judge.history(item, programs[some[number]][1])]
+        for outcome in ended:
+            if isinstance(outcome, Doubted):
+                judgements = _doubted(outcome, judge)
+            elif outcome.stopped is None and not outcome.suspects:
+                judgements = [judge.history(outcome, programs[some[number]][1])]
             else:
-                judgements = [judge.alone(item.program.case, partial(_seen, bench, item))]
-            result.update(zip(some[number:], judgements, strict=False))
+                judgements = [judge.alone(outcome.program.case, partial(_seen, bench, outcome))]
+            judgements_by_place.update(zip(some[number:], judgements, strict=False))
             number += len(judgements)
         if bench.losses > losses:
             return
@@ -282,7 +291,7 @@ def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:
         again = partial(bench.run, own)
         findings += judge_outcome(bench, own, suspect.oracle, _left(suspect), suspect.expected, again).findings
     mine = (finding for finding in findings if finding.case.operator == case.operator)
-    report = (
-        replace(candidate, case=case, clause=case.layout_clause or case.clause, suspects=()) for candidate in mine
+    state_findings = (
+        replace(own_finding, case=case, clause=case.layout_clause or case.clause, suspects=()) for own_finding in mine
     )
-    return replace(alone, findings=tuple(report)[:1])
+    return replace(alone, findings=tuple(state_findings)[:1])

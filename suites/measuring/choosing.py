@@ -25,21 +25,21 @@ def value_clauses_measured(
     Raises:
         UsageError: there is none: all results are exact.
     """
-    texts: list[str] = []
+    clauses: list[str] = []
     for table in operators:
         measured = [
             signature
             for signature in signatures(table)
             if takes(signature.data_type) and _measured(signature, table, tables)
         ]
-        texts += [
+        clauses += [
             clause.id
             for clause in table.checked_by("values")
             if any(is_about(clause, signature.data_type, table) for signature in measured)
         ]
-    if not texts:
+    if not clauses:
         raise UsageError("all results of the selected operators and types are exact", "select others, such as DIVIDE")
-    return texts
+    return clauses
 
 
 def _measured(signature: Signature, table: OperatorTable, tables: Tables) -> bool:

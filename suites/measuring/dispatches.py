@@ -87,20 +87,20 @@ class Measurements:
         """Measure what waits: what one gauge measures at once, as if one dispatch came after the other."""
         due, self._waiting, self._elements = self._waiting, [], 0
         kinds: dict[int, list[_Waiting]] = {}
-        for record in due:
-            kinds.setdefault(id(record.gauge), []).append(record)
+        for dispatch in due:
+            kinds.setdefault(id(dispatch.gauge), []).append(dispatch)
         digitless: dict[int, NDArray[Any]] = {}
         for some in kinds.values():
             gauge, into = some[0].gauge, some[0].into
-            inputs = {name: np.concatenate([document.inputs[name] for document in some]) for name in some[0].inputs}
-            output = np.concatenate([document.output for document in some])
-            ends = np.cumsum([document.output.size for document in some])
+            inputs = {name: np.concatenate([dispatch.inputs[name] for dispatch in some]) for name in some[0].inputs}
+            output = np.concatenate([dispatch.output for dispatch in some])
+            ends = np.cumsum([dispatch.output.size for dispatch in some])
             sizes = gauge.add_together(into, inputs, output, ends)
             if sizes is not None:
                 digitless.update(zip(map(id, some), np.split(sizes, ends[:-1]), strict=True))
-        for record in due:  # in their order: the first of equally large numbers is kept
-            if id(record) in digitless:
-                record.gauge.add_digitless(record.into, digitless[id(record)], record.inputs, record.output)
+        for dispatch in due:  # in their order: the first of equally large numbers is kept
+            if id(dispatch) in digitless:
+                dispatch.gauge.add_digitless(dispatch.into, digitless[id(dispatch)], dispatch.inputs, dispatch.output)
 
     def _gauge(self, operator: OperatorDesc) -> Gauge | None:
         key = operator.kind

@@ -170,18 +170,18 @@ Results = Mapping[tuple[int, ...], tuple[Arithmetic, ...]]
 @lru_cache(maxsize=256)  # the same inputs are given to every operator with ScaleBias
 def _results(data_type: DataType, scale: float, bias: float, x: tuple[int, ...]) -> Results:
     """The results of every arithmetic, before bounds: those that differ, each with the arithmetics that give it."""
-    places = max(Fraction(value).denominator.bit_length() - 1 for value in (scale, bias))
-    factor, added = (int(Fraction(value) * (1 << places)) for value in (scale, bias))
+    places = max(Fraction(term).denominator.bit_length() - 1 for term in (scale, bias))
+    factor, added = (int(Fraction(term) * (1 << places)) for term in (scale, bias))
     integers = IntegerRange.of(data_type)
-    result: dict[tuple[int, ...], list[Arithmetic]] = {}
+    arithmetics_by_results: dict[tuple[int, ...], list[Arithmetic]] = {}
 
     def put(results: Iterable[int], arithmetic: Arithmetic) -> None:
-        result.setdefault(tuple(results), []).append(arithmetic)
+        arithmetics_by_results.setdefault(tuple(results), []).append(arithmetic)
 
     for how, real in REALS.items():
         reals = [real(number, factor, added) for number in x]
         for rounding, rounded in ROUNDINGS.items():
-            wholes = [rounded(item, places) for item in reals]
+            wholes = [rounded(real_value, places) for real_value in reals]
             fit = integers.lowest <= min(wholes) and max(wholes) <= integers.highest
             for storing, store in _storings(data_type).items():
                 put(wholes if fit else map(store, wholes), Arithmetic(how, rounding, storing))
@@ -192,13 +192,13 @@ def _results(data_type: DataType, scale: float, bias: float, x: tuple[int, ...])
             if storing not in _NARROW:
                 steps = [store(store(rounded(product, places)) + more) for product in products]
                 put(steps, Arithmetic(STEPWISE, rounding, storing))
-    return {results: tuple(arithmetics) for results, arithmetics in result.items()}
+    return {results: tuple(arithmetics) for results, arithmetics in arithmetics_by_results.items()}
 
 
 def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:
     """Every arithmetic that gives what was observed."""
     for results, arithmetics in _results(data_type, seen.scale, seen.bias, seen.x).items():
-        if all(min(max(result, seen.low), seen.high) == y for result, y in zip(results, seen.y, strict=True)):
+        if all(min(max(value, seen.low), seen.high) == y for value, y in zip(results, seen.y, strict=True)):
             yield from arithmetics
 
 
@@ -230,12 +230,12 @@ def named(data_type: DataType, observations: Iterable[Observation]) -> str:
     left out. "in several ways" where no single arithmetic explains a group.
     """
     seen = list(observations)
-    record: dict[str, str] = {}
+    names: dict[str, str] = {}
     for group, pairs in GROUPS.items():
         mine = [observation for observation in seen if (observation.scale, observation.bias) in pairs]
         if mine:
             sets = [set(_agreeing(data_type, observation)) for observation in mine]
-            record[group] = _told(set.intersection(*sets), data_type)
-    if len(set(record.values())) == 1:
-        return next(iter(record.values()))
-    return "; ".join(f"{group}: {arithmetic}" for group, arithmetic in record.items())
+            names[group] = _told(set.intersection(*sets), data_type)
+    if len(set(names.values())) == 1:
+        return next(iter(names.values()))
+    return "; ".join(f"{group}: {arithmetic}" for group, arithmetic in names.items())

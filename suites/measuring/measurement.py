@@ -131,8 +131,8 @@ class Measurement:
         )
 
 
-def _worse(worst: Worst | None, other: Worst | None) -> Worst | None:
-    return other if worst is None else worst if other is None else min(worst, other)
+def _worse(first: Worst | None, other: Worst | None) -> Worst | None:
+    return other if first is None else first if other is None else min(first, other)
 
 
 def _read(record: Mapping[str, Any]) -> Worst | None:
@@ -173,8 +173,8 @@ class Gauge:
         self.flushes = any(
             kind.is_floating and Rounding(kind, permitted).flushes for kind in (*self.kinds, self.output)
         )
-        mapping = {name: value for name, value in write_attributes(operator).items() if value is not None}
-        self.attributes = json.dumps(mapping, sort_keys=True)
+        attributes = {name: value for name, value in write_attributes(operator).items() if value is not None}
+        self.attributes = json.dumps(attributes, sort_keys=True)
         if self.output.is_floating:
             information = np.finfo(self.output.numpy)
             self.smallest = float(information.smallest_normal)
@@ -313,11 +313,11 @@ class Gauge:
         places = places[np.argsort(-sizes[places], kind="stable")]
         for start in range(0, min(places.size, _MOST_TRIED), _TRIED):
             some = places[start : start + _TRIED]
-            values = {
+            sample = {
                 name: np.ascontiguousarray(array[some if array.size > 1 else np.zeros_like(some)])
                 for name, array in inputs.items()
             }
-            acceptance = accepted(self.law, self.operator, values, strict=False)
+            acceptance = accepted(self.law, self.operator, sample, strict=False)
             right = acceptance.admits(np.ascontiguousarray(output[some]))
             if acceptance.any_value is not None:
                 right = right & ~acceptance.any_value

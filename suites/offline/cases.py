@@ -97,7 +97,7 @@ def conversation(case: Case, arena: Arena) -> bytes:
     known = definition()
     members = known.operators[case.operator.name]
     dispatch = encode_dispatch(KERNEL, members, arena.bindings, arena.memory.size, 0) + arena.memory.tobytes()
-    text = (
+    messages = (
         ("hello", encode_hello({}, shared_memory=False)),
         ("create", encode_create(KERNEL, case.operator)),
         ("dispatch", dispatch),
@@ -107,7 +107,7 @@ def conversation(case: Case, arena: Arena) -> bytes:
     header = known.layouts["header"]
     return b"".join(
         header.pack(mark=known.mark, kind=known.kinds[kind], number=number, length=len(payload)) + payload
-        for number, (kind, payload) in enumerate(text, 1)
+        for number, (kind, payload) in enumerate(messages, 1)
     )
 
 
@@ -193,14 +193,14 @@ def read_export(folder: str, extra_tables: tuple[str, ...] = (), results: str = 
 
 
 def _texts(read: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    result = read.get(key)
-    if not isinstance(result, list) or len(result) > 1000 or not all(isinstance(item, str) for item in result):
+    names = read.get(key)
+    if not isinstance(names, list) or len(names) > 1000 or not all(isinstance(name, str) for name in names):
         raise UsageError(f"the manifest's {key} are no list of names", _MEND)
-    return tuple(item[:80] for item in result)
+    return tuple(name[:80] for name in names)
 
 
 def _number(read: Mapping[str, Any], key: str) -> int:
-    result = read.get(key)
-    if isinstance(result, bool) or not isinstance(result, int):
+    number = read.get(key)
+    if isinstance(number, bool) or not isinstance(number, int):
         raise UsageError(f"the manifest's {key} is no number", _MEND)
-    return result
+    return number

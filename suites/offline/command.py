@@ -79,11 +79,11 @@ def judge(cases: str, outputs: str, results: str) -> None:
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.offline.judging import judge_folder
 
-    judged = judge_folder(cases, outputs, results)
-    summary(judged.results, load_tables(), PlainConsole(file=sys.stdout), folder=results, written=judged.written)
-    without = f", {judged.missing:,} without outputs" if judged.missing else ""
-    say(f"offline: {many(judged.cases, 'case')} judged{without}")
-    if judged.unreached:
-        rows = many(judged.unreached, "clause row")
+    judgement = judge_folder(cases, outputs, results)
+    summary(judgement.results, load_tables(), PlainConsole(file=sys.stdout), folder=results, written=judgement.written)
+    without = f", {judgement.missing:,} without outputs" if judgement.missing else ""
+    say(f"offline: {many(judgement.cases, 'case')} judged{without}")
+    if judgement.unreached:
+        rows = many(judgement.unreached, "clause row")
         say(f"offline: {rows} need a device that answers, and did not run")
-    sys.exit(exit_code(Verdict(judged.results["verdict"])))
+    sys.exit(exit_code(Verdict(judgement.results["verdict"])))

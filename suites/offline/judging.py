@@ -148,12 +148,12 @@ def _published(
         datetime.now(UTC),
     )
     item_records = told_once(records)
-    obliged = list(settings.obliged(exported.level))
+    required_rows = list(settings.obliged(exported.level))
     document = build_results(
-        item_records, obliged, info, settings.tables, unsupported=settings.unsupported(device.info)
+        item_records, required_rows, info, settings.tables, unsupported=settings.unsupported(device.info)
     )
     document = explained(document, settings.tables)
     reached = {(tally.clause, tally.operator, tally.data_type) for record in records for tally in record.tallies}
-    unreached = sum(row[:3] not in reached for row in obliged)
+    unreached = sum(row[:3] not in reached for row in required_rows)
     written = write_run(settings.results, document, item_records, page(document, settings.tables))
     return Judged(document, judged, missing, unreached, written)

@@ -107,19 +107,19 @@ class RecordedDevice:
         self._folder = folder
         self._device: RunnerDevice | None = None
         self._fresh = False
-        text = None
+        first_error = None
         for name in names:
             if self.has(name):
                 try:
                     self._open(name)
                 except BackendUnavailable as error:
-                    text = text or error
+                    first_error = first_error or error
                     continue
                 assert self._device is not None  # noqa: S101  # just opened
                 self.info: DeviceInfo = self._device.info
                 return
         mend = "run the cases with a runner of the kit: RUNNER --offline CASES OUTPUTS"
-        raise text or BackendUnavailable(f"{folder} holds no outputs of these cases", mend)
+        raise first_error or BackendUnavailable(f"{folder} holds no outputs of these cases", mend)
 
     def has(self, name: str) -> bool:
         """Whether a case's outputs are there, whole or not."""

@@ -167,22 +167,22 @@ class Collector:
             return None
         folder = self.run.settings.results
         mend = f"continue with `dmlcts run --resume {folder}`" if self.run.records else "run it again"
-        text = "the process" if len(codes) == 1 else f"all {len(codes)} processes"
-        return NoVerdict(f"{text} of this run ended by SIGTERM, before all tests had run: no verdict", mend)
+        subject = "the process" if len(codes) == 1 else f"all {len(codes)} processes"
+        return NoVerdict(f"{subject} of this run ended by SIGTERM, before all tests had run: no verdict", mend)
 
     def _again(self) -> None:
         """Run what was lost again; what does not run then either keeps the run from its end."""
         lost = self._lost
         if self._fallen and not self._tests:
-            text = "all processes of this run died before they had collected the tests: no verdict"
-            raise NoVerdict(text, "run it again")
+            message = "all processes of this run died before they had collected the tests: no verdict"
+            raise NoVerdict(message, "run it again")
         if not lost:
             return
         whose = "its process" if len(lost) == 1 else "their processes"
         self._say(f"\ndmlcts: {many(len(lost), 'test')} lost with {whose}: running again in a fresh one")
-        result = rerun(self.run, lost, self._begun)
-        self._last += result.told
-        self.run.interrupted |= result.interrupted or bool(self._lost)
+        rerun_result = rerun(self.run, lost, self._begun)
+        self._last += rerun_result.told
+        self.run.interrupted |= rerun_result.interrupted or bool(self._lost)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -103,16 +103,16 @@ def rerun(run: Run, lost: Mapping[str, str], begun: Members[str]) -> Rerun:
         else:
             gone.append(lost[sitting.at])
             run.add(_loss(run, lost[sitting.at], sitting.how))
-    report = []
+    messages = []
     if gone:
         whose, verb = ("its process", "is") if len(gone) == 1 else ("their processes", "are")
-        report.append(f"{many(len(gone), 'test')} ended {whose} twice and {verb} not judged: {_few(gone)}")
+        messages.append(f"{many(len(gone), 'test')} ended {whose} twice and {verb} not judged: {_few(gone)}")
     if left:
-        report.append(
+        messages.append(
             f"{many(len(left), 'test')} did not run, for {many(deaths, 'process', 'processes')} died: "
             f"{_few([lost[key] for key in left])}; continue with `dmlcts run --resume {run.settings.results}`"
         )
-    return Rerun(bool(left), tuple(report))
+    return Rerun(bool(left), tuple(messages))
 
 
 def _few(names: Sequence[str]) -> str:
@@ -196,5 +196,7 @@ def _loss(run: Run, test: str, how: str) -> ItemRecord:
 def _subject(run: Run, test: str) -> tuple[str, str]:
     """The operator in an item's name, and the data type where the run judges one alone."""
     name, types = test.partition("[")[2].rstrip("]"), run.settings.data_types
-    operator = next((item.operator for item in run.settings.tables.operators.values() if item.short_name == name), "")
+    operator = next(
+        (table.operator for table in run.settings.tables.operators.values() if table.short_name == name), ""
+    )
     return operator, types[0] if operator and len(types) == 1 else ""

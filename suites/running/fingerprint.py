@@ -86,9 +86,11 @@ def _claims(info: DeviceInfo | None, seen: Behaviour) -> bool:
 def print_fingerprint(result: Fingerprint, tables: Tables, console: Console) -> None:
     """Print the behaviours, each after the point that it is about; those that several types share on one line."""
     shared: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for item in result.behaviours:
-        text = behaviour_text(item.clause, item.behaviour, tables)
-        shared[item.clause, item.operator.removeprefix("ELEMENT_WISE_"), text].append(item.data_type)
+    for observation in result.behaviours:
+        text = behaviour_text(observation.clause, observation.behaviour, tables)
+        shared[observation.clause, observation.operator.removeprefix("ELEMENT_WISE_"), text].append(
+            observation.data_type
+        )
     table = Table(title=f"{result.backend}: what it does where the pages are silent", title_justify="left")
     for heading in ("clause", "operator", "types", "behaviour"):
         table.add_column(heading, overflow="fold")

@@ -92,14 +92,14 @@ def broken_record(test: str, error: BaseException | None, report: pytest.TestRep
 
 def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
     """One finding for each clause, outcome and subject: the one on the fewest elements."""
-    result: dict[tuple[str, str, str, str], Finding] = {}
+    smallest_findings: dict[tuple[str, str, str, str], Finding] = {}
     for finding in findings:
         case = finding.case
         key = (finding.clause, finding.outcome, case.operator.name, case.data_type.name)
-        known = result.get(key)
+        known = smallest_findings.get(key)
         if known is None or case.operator.output.element_count < known.case.operator.output.element_count:
-            result[key] = finding
-    return list(result.values())
+            smallest_findings[key] = finding
+    return list(smallest_findings.values())
 
 
 def _outcome(error: BaseException | None, failures: list[FailureRecord]) -> Outcome:
@@ -140,7 +140,7 @@ def _tallies(
     for failure in failures:
         row_of = (failure.clause, failure.operator, failure.data_type)
         outcomes[row_of] = worst([failure.outcome, outcomes.get(row_of, Outcome.PASS)])
-    result = []
+    clause_tallies = []
     for row, (cases, elements, failed) in counted.items():
         unspecified = judge.bench.tables.clause(row[0]).obligation == "unspecified"
         clean = Outcome.CHARACTERISED if unspecified else Outcome.PASS
@@ -149,8 +149,8 @@ def _tallies(
         outcome = outcomes.get(row, clean if not failed else Outcome.FAIL)
         lacking = tallies[row].unsupported if row in tallies else 0
         types = tuple(sorted(tallies[row].types)) if row in tallies else ()
-        result.append(ClauseTally(*row, outcome, cases, elements, failed, lacking, types))
-    return result
+        clause_tallies.append(ClauseTally(*row, outcome, cases, elements, failed, lacking, types))
+    return clause_tallies
 
 
 def _of_other_types(

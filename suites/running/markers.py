@@ -83,17 +83,17 @@ class Checked:
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
-        kwargs = marker.kwargs
+        options = marker.kwargs
         return cls(
             tuple(marker.args),
-            tuple(kwargs.get("data_types", ())),
-            kwargs.get("level"),
-            tuple(kwargs.get("bounds", ())),
-            bool(kwargs.get("remaining")),
-            kwargs.get("on"),
-            kwargs.get("having"),
-            bool(kwargs.get("programs")),
-            bool(kwargs.get("characterises")),
+            tuple(options.get("data_types", ())),
+            options.get("level"),
+            tuple(options.get("bounds", ())),
+            bool(options.get("remaining")),
+            options.get("on"),
+            options.get("having"),
+            bool(options.get("programs")),
+            bool(options.get("characterises")),
         )
 
     @property
@@ -113,8 +113,8 @@ class Checked:
 
     def clauses(self, table: OperatorTable, tables: Tables) -> tuple[str, ...]:
         """The ids of the clauses that the test checks for this operator."""
-        result = self._clauses(table, tables)
-        return tuple(clause.id for name in self.names for clause in result[name])
+        clauses_by_name = self._clauses(table, tables)
+        return tuple(clause.id for name in self.names for clause in clauses_by_name[name])
 
     def subjects(
         self,
@@ -131,11 +131,11 @@ class Checked:
         """
         places = chosen is not None and is_shared_out(self.deciding)
         for table in tables.operators.values() if operators is None else operators:
-            clauses = self._clauses(table, tables)
-            if not all(clauses.values()) or (self.bounds and not self._has_bounds(table)):
+            clauses_by_name = self._clauses(table, tables)
+            if not all(clauses_by_name.values()) or (self.bounds and not self._has_bounds(table)):
                 continue
             types = dict.fromkeys(
-                item for clause in clauses[self.deciding] for item in tables.data_types(clause, table)
+                candidate for clause in clauses_by_name[self.deciding] for candidate in tables.data_types(clause, table)
             )
             for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:

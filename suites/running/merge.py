@@ -30,12 +30,12 @@ _MEND = "merge the folders of all shards of one run, each once"
 
 
 def _part(content: JournalContent) -> tuple[int, int]:
-    result = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", str(content.header.get("shard")))
-    if result is None:
+    match = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", str(content.header.get("shard")))
+    if match is None:
         raise UsageError(f"{content.path} is no shard's", "run the parts with --shard I/N")
     if not content.ended or content.collection is None:
         raise UsageError(f"{content.path} is of a run that did not end", "continue it with `dmlcts run --resume`")
-    return int(result[1]), int(result[2])
+    return int(match[1]), int(match[2])
 
 
 def _checked(contents: Sequence[JournalContent]) -> None:
@@ -92,7 +92,7 @@ def _moved(record: ItemRecord, folder: Path) -> ItemRecord:
     def told(text: str, name: str) -> str:
         place = (folder / "failures" / name).as_posix()
         file = re.escape(name)
-        return re.sub(rf"(dmlcts replay )(?:'[^']*{file}'|\S*{file})", lambda result: result[1] + place, text)
+        return re.sub(rf"(dmlcts replay )(?:'[^']*{file}'|\S*{file})", lambda match: match[1] + place, text)
 
     failures = tuple(
         replace(failure, text=told(failure.text, failure.file)) if failure.file else failure
@@ -158,16 +158,16 @@ def merge(
     )
     records = sorted((record for content in contents for record in content.records), key=lambda record: record.test)
     records = [_moved(record, folder) for record in records]
-    value = waivers or Waivers()
-    value.check_device(header["device"])
-    applied = told_once(value.apply(records))
+    run_waivers = waivers or Waivers()
+    run_waivers.check_device(header["device"])
+    applied = told_once(run_waivers.apply(records))
     document = build_results(
         applied, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
     )
     document |= combinations_told(records, settings, level)
-    document |= value.told(document)
+    document |= run_waivers.told(document)
     document = explained(document, settings.tables)
-    value.check_matched(document)
+    run_waivers.check_matched(document)
     with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(folder) if folder.is_dir() else None

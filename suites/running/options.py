@@ -88,31 +88,31 @@ def split(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def _isolation(text: str | None, backend: str) -> str:
+def _isolation(isolation: str | None, backend: str) -> str:
     """How the backend is run: in a process of its own, unless it is the suite's own cpu backend or someone says so."""
-    if text is None:
+    if isolation is None:
         return "none" if backend == DEFAULT_BACKEND else "process"
-    if text not in ISOLATIONS:
-        raise UsageError(f"no isolation {text!r}", f"choose one of {', '.join(ISOLATIONS)}")
-    return text
+    if isolation not in ISOLATIONS:
+        raise UsageError(f"no isolation {isolation!r}", f"choose one of {', '.join(ISOLATIONS)}")
+    return isolation
 
 
 def _shard(text: str) -> tuple[int, int]:
     """The part and the number of parts that "1/4" names."""
-    result = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
-    if result is None or int(result[1]) > int(result[2]):
+    match = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
+    if match is None or int(match[1]) > int(match[2]):
         raise UsageError(f"the shard {text!r} is not one of so many", "write for example --shard 1/4")
-    return int(result[1]), int(result[2])
+    return int(match[1]), int(match[2])
 
 
-def _seconds(value: str | float) -> float:
+def _seconds(text: str | float) -> float:
     try:
-        seconds = float(value)
+        seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not _LEAST_TIMEOUT <= seconds <= _MOST_TIMEOUT:
         raise UsageError(
-            f"the timeout {value!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
+            f"the timeout {text!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
             "give for example --timeout 30",
         )
     return seconds
@@ -277,11 +277,11 @@ class Settings:
         if (
             not isinstance(options, Mapping)
             or any(name not in described or not isinstance(described[name], kind) for name, kind in kinds.items())
-            or not all(isinstance(item, str) for entry in lists if entry for item in entry)
+            or not all(isinstance(item, str) for texts in lists if texts for item in texts)
         ):
             raise UsageError(f"{where} does not say what the run was", "give the folder of a run that dmlcts wrote")
-        mapping = {name: described[name] for name in kinds}
-        return cls.read(**mapping, options=[f"{key}={value}" for key, value in options.items()], results=results)
+        arguments = {name: described[name] for name in kinds}
+        return cls.read(**arguments, options=[f"{key}={value}" for key, value in options.items()], results=results)
 
     @property
     def shard_text(self) -> str | None:
@@ -343,8 +343,8 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        required = owed_rows(self.tables, level, self.operators or None, self.covering)
-        for clause, operator, data_type, obligation in required:
+        required_rows = owed_rows(self.tables, level, self.operators or None, self.covering)
+        for clause, operator, data_type, obligation in required_rows:
             if self.selects_clause(clause) and self.selects_data_type(DataType[data_type]):
                 yield clause, operator, data_type, obligation
 
@@ -360,26 +360,26 @@ class Settings:
 
     def arguments(self) -> list[str]:
         """The same options as pytest's arguments; `=` keeps it from taking a value for a path to collect."""
-        texts = [f"--backend={self.backend}", f"--results={self.results}"]
-        texts += [f"--option={key}={value}" for key, value in self.options]
-        texts += self.shared_arguments()
-        texts += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
+        options = [f"--backend={self.backend}", f"--results={self.results}"]
+        options += [f"--option={key}={value}" for key, value in self.options]
+        options += self.shared_arguments()
+        options += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
         if self.shard is not None:
-            texts.append(f"--shard={self.shard_text}")
+            options.append(f"--shard={self.shard_text}")
         if self.waivers.source:
-            texts.append(f"--waivers={self.waivers.source}")
-        return texts
+            options.append(f"--waivers={self.waivers.source}")
+        return options
 
     def shared_arguments(self) -> list[str]:
         """What is judged and by what measure, as arguments that pytest and `dmlcts run` take alike."""
-        texts = [f"--profile={self.profile}", f"--seed={self.seed}"]
+        options = [f"--profile={self.profile}", f"--seed={self.seed}"]
         for option, values in (
             ("--operator", self.operators),
             ("--data-type", self.data_types),
             ("--clause", self.clauses),
             ("--tables", self.extra_tables),
         ):
-            texts += [f"{option}={value}" for value in values]
+            options += [f"{option}={value}" for value in values]
         if self.level is not None:
-            texts.append(f"--feature-level={self.level}")
-        return [*texts, "--strict-ieee"] if self.strict else texts
+            options.append(f"--feature-level={self.level}")
+        return [*options, "--strict-ieee"] if self.strict else options

@@ -45,18 +45,18 @@ def pytest_arguments(
     Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
     """
     # what `_undisturbed` keeps pytest from finding by itself is named: Hypothesis' plugin here, that of processes below
-    texts = ["-p", "hypothesispytest", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider"]
-    texts += ["-c", str(CONFORMANCE / "run.ini")]
-    texts += ["-v"] if verbose else ["-q"]
-    texts += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
-    texts += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
+    arguments = ["-p", "hypothesispytest", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider"]
+    arguments += ["-c", str(CONFORMANCE / "run.ini")]
+    arguments += ["-v"] if verbose else ["-q"]
+    arguments += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
+    arguments += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
     if most_failures:
-        texts += ["--maxfail", str(most_failures)]
+        arguments += ["--maxfail", str(most_failures)]
     if in_several_processes(workers):
         # items take from 1 ms to 12 s: whoever is done takes over
-        texts += ["-p", "xdist.plugin", "-n", workers, "--dist", "worksteal"]
+        arguments += ["-p", "xdist.plugin", "-n", workers, "--dist", "worksteal"]
     modules = sorted(str(path) for path in CONFORMANCE.rglob("test_*.py"))
-    return [*texts, *settings.arguments(), *modules]
+    return [*arguments, *settings.arguments(), *modules]
 
 
 def shown_command(settings: Settings) -> str:
@@ -224,11 +224,11 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
         profile: of the run.
         seed: of the run; the quick profile chooses by it on what it tries layouts.
     """
-    texts: list[str] = []
+    tests: list[str] = []
 
     class Collector:
         def pytest_collection_finish(self, session: pytest.Session) -> None:
-            texts.extend(item.nodeid for item in session.items)
+            tests.extend(item.nodeid for item in session.items)
 
     settings = Settings.read(profile=profile, operators=operators, seed=seed)
     arguments = [*pytest_arguments(settings), "--collect-only"]
@@ -241,7 +241,7 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
         status = pytest.main(arguments, plugins=[Collector(), Named(Run(settings))])
     if status != pytest.ExitCode.OK:
         raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
-    return texts
+    return tests
 
 
 def records_of(tests: Mapping[str, Collection[str]], settings: Settings, bench: Bench) -> list[ItemRecord]:

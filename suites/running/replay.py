@@ -48,17 +48,17 @@ def failure_files(paths: Sequence[str]) -> list[str]:
     Raises:
         UsageError: a folder holds none.
     """
-    result: dict[str, None] = {}
+    files: dict[str, None] = {}
     for path in paths:
         folder = Path(path)
         if not folder.is_dir():
-            result[path] = None
+            files[path] = None
             continue
         inside = sorted((folder / "failures").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
         if not inside:
             raise UsageError(f"{path} holds no failure files", "give files under failures/, or a results folder")
-        result |= dict.fromkeys(map(str, inside))
-    return list(result)
+        files |= dict.fromkeys(map(str, inside))
+    return list(files)
 
 
 def load_case(path: str | Path, tables: Tables) -> Case:
@@ -69,11 +69,11 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         UsageError: it holds what no run would have written.
     """
     case = Case.from_json(load_failure(path)["case"])
-    for example in (*case.earlier, case):
-        _check(path, example, tables)
-        for other in example.beside:
-            _check(path, replace(example, operator=other, beside=()), tables)
-        for step in steps_alone(example):
+    for member in (*case.earlier, case):
+        _check(path, member, tables)
+        for other in member.beside:
+            _check(path, replace(member, operator=other, beside=()), tables)
+        for step in steps_alone(member):
             _check(path, step, tables)
     return case
 
@@ -136,8 +136,8 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1, *, needs: bo
         needs: also find what it needs here to go wrong, by judging it without each of its conditions.
     """
     judgements = [judge_surviving(bench, case) for _ in range(repeat)]
-    wrong = sum(bool(item.findings) for item in judgements)
-    judgement = next((item for item in judgements if item.findings), judgements[0])
+    wrong = sum(bool(attempt.findings) for attempt in judgements)
+    judgement = next((attempt for attempt in judgements if attempt.findings), judgements[0])
     seen = tuple(dispatches(bench, case, judgement.executions))
     if judgement.findings:
         findings = [_with_needs(bench, finding) if needs else finding for finding in judgement.findings]
@@ -151,8 +151,8 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1, *, needs: bo
         return Replay(False, f"{subject}: not supported by the backend: {because}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
-    text = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
-    return Replay(False, f"{text}\n{_times(0, repeat)}" if repeat > 1 else text, dispatches=seen)
+    summary = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
+    return Replay(False, f"{summary}\n{_times(0, repeat)}" if repeat > 1 else summary, dispatches=seen)
 
 
 def _with_needs(bench: Bench, finding: Finding) -> Finding:
@@ -185,29 +185,29 @@ def replay_all(
         BackendUnavailable: the backend cannot run here.
     """
     cases = [load_case(path, settings.tables) for path in paths]
-    result = []
+    replays = []
     for path, case in zip(paths, cases, strict=True):
         bench = settings.open()
         try:
             command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
-            text = replay(bench, case, command, repeat, needs=tells_needs(path))
+            replay_outcome = replay(bench, case, command, repeat, needs=tells_needs(path))
         finally:
             bench.close()
         if len(paths) > 1:
             say(f"== {path}")
-        say(text.text)
-        if not text.failed and repeat == 1 and was_unsteady(path):
+        say(replay_outcome.text)
+        if not replay_outcome.failed and repeat == 1 and was_unsteady(path):
             say("it did not go wrong every time when it was found: try --repeat 100")
         if folder is not None:
             place = folder / Path(path).stem if len(paths) > 1 else folder
-            written = dump(place, case, text.dispatches)
+            written = dump(place, case, replay_outcome.dispatches)
             say(f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge")
         if len(paths) > 1:
             say("")
-        result.append(text)
+        replays.append(replay_outcome)
     if len(paths) > 1:
-        failing = sum(item.failed for item in result)
-        unable = sum(not item.supported for item in result)
+        failing = sum(outcome.failed for outcome in replays)
+        unable = sum(not outcome.supported for outcome in replays)
         said_unable = f", {unable} not supported" if unable else ""
-        say(f"{len(result)} cases: {failing} fail, {len(result) - failing - unable} pass{said_unable}")
-    return result
+        say(f"{len(replays)} cases: {failing} fail, {len(replays) - failing - unable} pass{said_unable}")
+    return replays

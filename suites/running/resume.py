@@ -19,12 +19,12 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import difference
 
 
-def resumed_settings(folder: str, mapping: Mapping[str, Any], named: set[str]) -> Settings:
+def resumed_settings(folder: str, options: Mapping[str, Any], named: set[str]) -> Settings:
     """The settings of the run that stopped in ``folder``.
 
     Args:
         folder: its results folder.
-        mapping: what the command line says, as arguments of :meth:`Settings.read`.
+        options: what the command line says, as arguments of :meth:`Settings.read`.
         named: the options that were written on the command line; the others are defaults.
 
     Raises:
@@ -36,13 +36,13 @@ def resumed_settings(folder: str, mapping: Mapping[str, Any], named: set[str]) -
     wanted = named
     _check_trust(folder, content.path, content.header, wanted)
     known = Settings.of(content.header, folder, str(content.path))
-    if "results" in wanted and mapping["results"] != folder:
+    if "results" in wanted and options["results"] != folder:
         raise UsageError(
-            f"--results {mapping['results']} and --resume {folder} name two folders", "give --resume alone"
+            f"--results {options['results']} and --resume {folder} name two folders", "give --resume alone"
         )
-    arguments = {name: value for name, value in content.header.items() if name in mapping and name not in wanted}
+    arguments = {name: value for name, value in content.header.items() if name in options and name not in wanted}
     arguments["options"] = [f"{key}={value}" for key, value in content.header["options"].items()]
-    arguments |= {name: mapping[name] for name in wanted if name in mapping}
+    arguments |= {name: options[name] for name in wanted if name in options}
     asked = Settings.read(**(arguments | {"results": folder}))
     differs = difference(known.described(), asked.described())
     if differs:
@@ -61,11 +61,11 @@ def _check_trust(folder: str, journal: Path, header: Mapping[str, Any], wanted: 
     missing = [name for name in asked if name not in wanted]
     if not missing:
         return
-    text = _others(Path(folder)) or _others(journal)
-    if text:
-        value = " ".join([f"--backend {backend!a}", *(f"-o {word!a}" for word in _words(options))])
+    reason = _others(Path(folder)) or _others(journal)
+    if reason:
+        code = " ".join([f"--backend {backend!a}", *(f"-o {word!a}" for word in _words(options))])
         raise UsageError(
-            f"{text}, and its journal names the code to run: {value}",
+            f"{reason}, and its journal names the code to run: {code}",
             "if that is what shall run, write it yourself, beside --resume",
         )
 
@@ -78,12 +78,12 @@ def _others(place: Path) -> str:
     """Who else may have written a file or folder, in words; "" for nobody but this user."""
     if sys.platform == "win32":
         return f"who wrote {place} cannot be told here"
-    others = place.stat()
-    if others.st_uid != os.geteuid():
-        return f"{place} is another user's (number {others.st_uid})"
-    mode = others.st_mode
+    status = place.stat()
+    if status.st_uid != os.geteuid():
+        return f"{place} is another user's (number {status.st_uid})"
+    mode = status.st_mode
     if mode & stat.S_IWOTH and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
         return f"every user may change {place}"
-    if mode & stat.S_IWGRP and others.st_gid != os.getegid():
-        return f"the users of group {others.st_gid} may change {place}"
+    if mode & stat.S_IWGRP and status.st_gid != os.getegid():
+        return f"the users of group {status.st_gid} may change {place}"
     return ""

@@ -56,17 +56,17 @@ def _words(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def difference(record: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
+def difference(first: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
     """What two headers differ in, in words, the first thing only; "" where they are of the same run."""
     for name in _NAMES:
-        if name in ignored or record.get(name) == other.get(name):
+        if name in ignored or first.get(name) == other.get(name):
             continue
-        mine, yours = record.get(name), other.get(name)
+        mine, yours = first.get(name), other.get(name)
         if isinstance(mine, dict) and isinstance(yours, dict):
             keys = [key for key in (*mine, *yours) if mine.get(key, _ABSENT) != yours.get(key, _ABSENT)]
             part = keys[0]
-            texts = [_words(header.get(part)) for header in (mine, yours)]
-            return f"{_NAMES[name]} ({part}): {texts[0]} there, {texts[1]} here"
+            words = [_words(header.get(part)) for header in (mine, yours)]
+            return f"{_NAMES[name]} ({part}): {words[0]} there, {words[1]} here"
         return f"{_NAMES[name]}: {_words(mine)} there, {_words(yours)} here"
     return ""
 
@@ -292,8 +292,8 @@ class Run:
         if self.collection is None:
             return f"{done} tests of {self.settings.results} were done before"
         left = self.collection.items - done
-        text = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
-        return f"{text}; {f'{left} are left' if left > 0 else 'none is left'}"
+        progress = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
+        return f"{progress}; {f'{left} are left' if left > 0 else 'none is left'}"
 
     def end(self) -> None:
         """Close the bench, and note that the run came to its end, where it did.

@@ -83,8 +83,10 @@ def judge(contender: Contender, folder: Path, arguments: Sequence[str]) -> Colum
         return Column(contender.label, None, _why(done.stderr))
     if done.returncode == _USAGE:
         raise UsageError(f"{contender.label} cannot be run: {_why(done.stderr)}", "mend the options")
-    text = _why(done.stderr or done.stdout)
-    return Column(contender.label, None, f"its run ended with exit code {done.returncode} and without results: {text}")
+    reason = _why(done.stderr or done.stdout)
+    return Column(
+        contender.label, None, f"its run ended with exit code {done.returncode} and without results: {reason}"
+    )
 
 
 def judge_all(
@@ -100,10 +102,10 @@ def judge_all(
         say(f"judging {contender.label}")
         columns.append(judge(contender, results / folder, arguments))
         column = columns[-1]
-        report = (
+        summary = (
             f"unavailable: {column.reason}" if column.results is None else column.results["verdict"].replace("_", " ")
         )
-        say(f"  {report}")
+        say(f"  {summary}")
     return columns
 
 

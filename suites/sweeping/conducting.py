@@ -127,9 +127,9 @@ class Sweep:
         """
         if block.id in self.done:
             return False
-        text = unaccounted(totals, self.plan.targets[block.target], block)
-        if text:
-            raise Unaccounted(f"what a worker answered about the block {block.id} does not account for it: {text}")
+        fault = unaccounted(totals, self.plan.targets[block.target], block)
+        if fault:
+            raise Unaccounted(f"what a worker answered about the block {block.id} does not account for it: {fault}")
         self.done.add(block.id)
         self.totals.setdefault(block.target, Totals()).add(totals)
         return True
@@ -191,14 +191,14 @@ def held(sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lam
         yield journal
 
 
-def conduct(sweep: Sweep, workers: Crew, report: Told, journal: Journal, *, explained: bool = True) -> None:
+def conduct(sweep: Sweep, pool: Crew, report: Told, journal: Journal, *, explained: bool = True) -> None:
     """Judge every block that is not in yet, until done or interrupted; then find out about what is wrong.
 
     An interruption before any block is in leaves the folder as it was.
 
     Args:
         sweep: what to do; its totals, failures and times are filled in.
-        workers: who does it.
+        pool: who does it.
         report: is given every block as it comes in.
         journal: where every block is written down as it comes in.
         explained: bring failures down to their smallest cases.
@@ -210,9 +210,9 @@ def conduct(sweep: Sweep, workers: Crew, report: Told, journal: Journal, *, expl
     """
     began = time.perf_counter()
     try:
-        workers.prepare(sweep.plan.targets)
+        pool.prepare(sweep.plan.targets)
         began = time.perf_counter()
-        for block, totals in workers.judge(sweep.pending()):
+        for block, totals in pool.judge(sweep.pending()):
             if sweep.count(block, totals):
                 journal.finished(block, totals)
                 report(block, totals)
@@ -223,14 +223,14 @@ def conduct(sweep: Sweep, workers: Crew, report: Told, journal: Journal, *, expl
     journal.settle()
     sweep.seconds = time.perf_counter() - began
     if explained:
-        _explain(sweep, workers)
+        _explain(sweep, pool)
     sweep.finished = datetime.now(UTC)
 
 
-def _explain(sweep: Sweep, workers: Crew) -> None:
+def _explain(sweep: Sweep, pool: Crew) -> None:
     try:
         for number, totals in sweep.totals.items():
             if not totals.clean:
-                sweep.failures[number] = workers.explain(sweep.plan.targets[number], totals)
+                sweep.failures[number] = pool.explain(sweep.plan.targets[number], totals)
     except KeyboardInterrupt:
         sweep.interrupted = True

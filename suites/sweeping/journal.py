@@ -137,7 +137,7 @@ def _read_block(line: JournalLine, blocks: Mapping[str, Block], plan: Plan) -> t
         totals = Totals.from_json(line.content["totals"])
     except MalformedTotals as malformed:
         line.fail(f"does not say what came of the block {name}: {malformed}")
-    text = unaccounted(totals, plan.targets[block.target], block)
-    if text:
-        line.fail(f"does not account for the block {name}: {text}")
+    fault = unaccounted(totals, plan.targets[block.target], block)
+    if fault:
+        line.fail(f"does not account for the block {name}: {fault}")
     return name, totals

@@ -116,8 +116,8 @@ def _obliged(sweep: Sweep) -> Iterator[tuple[str, str, str, str]]:
 def _suspects(target: Target, totals: Totals) -> list[dict[str, str]]:
     suspects = []
     for suspect in totals.suspects:
-        values, got = suspect_values(target, suspect)
-        suspects.append({"input": inputs_text(values, 0, text_with_bits), "got": text_with_bits(got)})
+        inputs, got = suspect_values(target, suspect)
+        suspects.append({"input": inputs_text(inputs, 0, text_with_bits), "got": text_with_bits(got)})
     return suspects
 
 
@@ -150,11 +150,11 @@ def _row(sweep: Sweep, number: int) -> dict[str, Any]:
 
 def _moved(sweep: Sweep) -> int:
     """Bytes of all inputs and outputs: what a device that stands apart must at least have transferred."""
-    result = 0
+    byte_count = 0
     for number, totals in sweep.totals.items():
         target = sweep.plan.targets[number]
-        result += totals.elements * (target.input_bits // 8 + target.output_type.itemsize)
-    return result
+        byte_count += totals.elements * (target.input_bits // 8 + target.output_type.itemsize)
+    return byte_count
 
 
 def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
         done = sweep.elements
         rate = (done - sweep.resumed) / (now - began)
         left = (elements - done) / rate if rate else 0.0
-        wrong = sum(total.wrong for total in sweep.totals.values())
+        wrong = sum(target_totals.wrong for target_totals in sweep.totals.values())
         text = f"{100 * done / elements:.1f} %  {rate_text(rate)}  {left:.0f} s left  {wrong:,} wrong"
         console.print(text, highlight=False, soft_wrap=True)
 
@@ -97,7 +97,7 @@ def _bar(sweep: Sweep, console: Console) -> Iterator[Told]:
         task = bar.add_task("", total=sweep.plan.elements, wrong="0", target="")
 
         def told(block: Block, totals: Totals) -> None:
-            wrong = sum(total.wrong for total in sweep.totals.values())
+            wrong = sum(target_totals.wrong for target_totals in sweep.totals.values())
             target = sweep.plan.targets[block.target].key
             bar.update(task, completed=sweep.elements, wrong=f"{wrong:,}", target=target)
 
@@ -127,8 +127,8 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
         ]
         if faults:
             console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
-    for error_sentence in error_sentences(record):
-        console.print(f"  {error_sentence}", markup=False)
+    for sentence in error_sentences(record):
+        console.print(f"  {sentence}", markup=False)
     for failure in record["failures"][:_FAILURES_SHOWN]:
         console.print(f"  {failure['clause']}: {failure['title']}  ({failure['file']})", markup=False)
     if record["environment"]["isolation"] == "none":

@@ -85,12 +85,12 @@ class Trial:
     @property
     def works(self) -> bool:
         """Whether something was right, and nothing wrong; what the backend cannot express is neither."""
-        return any(tried.right for tried in self.tried) and not self.wrong
+        return any(attempt.right for attempt in self.tried) and not self.wrong
 
     @property
     def wrong(self) -> tuple[Tried, ...]:
         """What has to be mended."""
-        return tuple(tried for tried in self.tried if not tried.right and tried.outcome != "not_supported")
+        return tuple(attempt for attempt in self.tried if not attempt.right and attempt.outcome != "not_supported")
 
 
 def try_backend(settings: Settings) -> Trial:
@@ -116,7 +116,7 @@ def try_backend(settings: Settings) -> Trial:
             else:
                 unclaimed[table.short_name] = (*unclaimed.get(table.short_name, ()), data_type)
         tried = tuple(_tried(bench, wanted))
-        right = [pair for pair, item in zip(wanted, tried, strict=False) if item.right]
+        right = [pair for pair, attempt in zip(wanted, tried, strict=False) if attempt.right]
         return Trial(bench.info, opening, tried, unclaimed, _dispatch_seconds(bench, right[0]) if right else None)
     finally:
         bench.close()

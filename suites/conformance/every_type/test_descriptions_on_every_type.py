@@ -97,7 +97,7 @@ def _broadcast(subject: Subject) -> Iterator[Case]:
     """The inputs by turns along all dimensions but the last, and all but the first."""
     attributes = subject.revealing()
     clause, values = subject.values_clause(attributes), subject.distinct(97).streams
-    for rank in (item for item in subject.ranks if item in _UNCROWDED):
+    for rank in (candidate for candidate in subject.ranks if candidate in _UNCROWDED):
         still = (0,) * (rank - 1)
         layouts = {name: (1, *still) if turn % 2 else (*still, 1) for turn, name in enumerate(subject.inputs)}
         operator = subject.describe(_SIZES[:rank], attributes, layouts=layouts)

@@ -53,7 +53,7 @@ def _telling(subject: Subject) -> Iterator[Case]:
     clause = subject.values_clause(attributes)
     for name in subject.inputs:
         for_all = {name: (0,) * len(sizes)}
-        described, other = (subject.describe(each, attributes, layouts=for_all) for each in (sizes, many))
+        small_operator, other = (subject.describe(each, attributes, layouts=for_all) for each in (sizes, many))
         yield from (
             Case(other, values, clause, "tensor.strides.broadcast")
             for values in _beside_each(subject, name, bounds_of(subject, attributes))
@@ -61,8 +61,8 @@ def _telling(subject: Subject) -> Iterator[Case]:
         placed = [
             (each, place)
             for place in subject.in_place
-            if place.aliased(described) != name
-            for each in (described, with_larger_totals(described, 64))
+            if place.aliased(small_operator) != name
+            for each in (small_operator, with_larger_totals(small_operator, 64))
         ]
         for values in _told_of(subject, name) if placed else ():
             for operator, place in placed:
@@ -72,14 +72,16 @@ def _telling(subject: Subject) -> Iterator[Case]:
 def _beside_each(subject: Subject, name: str, around: tuple[float, ...]) -> Iterator[Streams]:
     """Values of all inputs for each telling value of one, beside its partners and others."""
     names, types = tuple(subject.inputs), tuple(subject.inputs.values())
-    order = [item for item in subject.types if item != subject.table.output]
-    single = {text: Values.of(value, subject.single[text]) for text, value in distinct.singles(subject.single).items()}
+    order = [tensor for tensor in subject.types if tensor != subject.table.output]
+    single = {
+        tensor: Values.of(value, subject.single[tensor]) for tensor, value in distinct.singles(subject.single).items()
+    }
     for values in for_all_beside(types, names.index(name), around, 2 * _WHOLE):
-        result = dict(zip(names, values, strict=True)) | single
-        if any(subject.table.tensors[item].nonzero for item in names):
-            yield subject.of_arrays({item: result[item].array(2 * _WHOLE) for item in names}).streams
+        streams = dict(zip(names, values, strict=True)) | single
+        if any(subject.table.tensors[tensor].nonzero for tensor in names):
+            yield subject.of_arrays({tensor: streams[tensor].array(2 * _WHOLE) for tensor in names}).streams
         else:
-            yield Streams(tuple((text, result[text]) for text in order))
+            yield Streams(tuple((tensor, streams[tensor]) for tensor in order))
 
 
 def _told_of(subject: Subject, name: str) -> Iterator[Streams]:
@@ -123,13 +125,13 @@ def _beside_layouts(subject: Subject) -> Iterator[Case]:
         (channel, None, scaled, Placement()),
     ]
     for name in subject.inputs:
-        result = []
-        for others, output, mapping, place in rows:
+        descriptions = []
+        for others, output, attribute_set, place in rows:
             layouts = {other: others for other in subject.inputs if other != name} | {name: (0,) * len(sizes)}
-            operator = subject.describe(sizes, mapping, None, output, layouts=layouts)
-            result.append((operator, subject.scaled_values_clause(mapping), place))
+            operator = subject.describe(sizes, attribute_set, None, output, layouts=layouts)
+            descriptions.append((operator, subject.scaled_values_clause(attribute_set), place))
         for values in _told_of(subject, name):
-            for operator, clause, place in result:
+            for operator, clause, place in descriptions:
                 yield Case(operator, values, clause, "tensor.strides.broadcast", placement=place)
 
 

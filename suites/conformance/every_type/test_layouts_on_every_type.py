@@ -96,7 +96,7 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     sizes = _SIZES[-subject.ranks[-1] :]
     odd = list(_odd(subject))
     usual = numbers.usual_sets(subject.table, subject.signature)
-    for attributes in [*odd, *(record for record in usual if record not in odd)]:
+    for attributes in [*odd, *(bounds for bounds in usual if bounds not in odd)]:
         values = _beside_bounds(subject, attributes)
         judge.all(crowded(subject, sizes, attributes, values))
         if attributes in odd:
@@ -114,26 +114,26 @@ def _odd(subject: Subject) -> Iterator[dict[str, Any]]:
     combined = subject.of_one_type and subject.table.float_attributes
     odd = edge_values.odd_bounds(own) if low and high and not combined else []
     for pair in [*odd, *(edge_values.tiny_bounds(own) if low or high else [])]:
-        attributes = {
+        numbers_by_name = {
             item.name: numbers.number(subject.table, subject.signature, item, value)
             for items, value in zip((low, high), pair, strict=True)
             for item in items
         }
-        yield subject.attributes(**attributes)
+        yield subject.attributes(**numbers_by_name)
 
 
 def _beside_bounds(subject: Subject, attributes: dict[str, Any]) -> Streams:
     """Elements of which some lie beside the bounds and on them."""
     own, first = subject.data_type, next(iter(subject.inputs))
-    value = [attributes[item.name] for item in subject.table.attributes if item.role in ("low", "high")]
-    bounds = [entry.value if isinstance(entry, ScalarUnion) else entry for entry in value]
+    raw_bounds = [attributes[item.name] for item in subject.table.attributes if item.role in ("low", "high")]
+    bounds = [number.value if isinstance(number, ScalarUnion) else number for number in raw_bounds]
     if not own.is_floating:  # a FLOAT next to the highest integer may be greater than it
         least, greatest = edge_values.limits_of(own)
         bounds = [min(max(int(bound), least), greatest) for bound in bounds]
     special = np.concatenate([values[:2] for values in kinds(own).values()])
     arrays = subject.distinct(251).arrays
-    result = [edge_values.neighbours(np.array(bounds, own.numpy), own), special, arrays[first][:11]]
-    return subject.of_arrays(arrays | {first: np.resize(np.concatenate(result), 251)}).streams
+    parts = [edge_values.neighbours(np.array(bounds, own.numpy), own), special, arrays[first][:11]]
+    return subject.of_arrays(arrays | {first: np.resize(np.concatenate(parts), 251)}).streams
 
 
 def _again(subject: Subject, attributes: dict[str, Any], values: Streams) -> Case:
@@ -218,9 +218,9 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values = subject.distinct(251).streams
-    for number, told_set in enumerate(told_sets(subject, _MOST_SETS)):
+    for number, attribute_set in enumerate(told_sets(subject, _MOST_SETS)):
         for scaling in (ordinary, *others) if not number else (ordinary,):
-            attributes = subject.scaled(told_set, scaling)
+            attributes = subject.scaled(attribute_set, scaling)
             clause = subject.scaled_values_clause(attributes)
             strided = subject.describe(sizes, attributes, padded, padded)
             yield Case(strided, values, clause, "tensor.strides.padded")
@@ -244,9 +244,9 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
 def _filled_or_negated(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     axes, bias = tuple(range(len(sizes))), plain_scaling(subject).bias
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
-    values, mapping = subject.distinct(251).streams, told_sets(subject, 1)[0]
+    values, attribute_set = subject.distinct(251).streams, told_sets(subject, 1)[0]
     for scale in (0.0, -1.0) if subject.data_type.is_floating else (0.0,):  # of integers -1 is the negative one
-        attributes = subject.scaled(mapping, ScaleBias(scale, bias))
+        attributes = subject.scaled(attribute_set, ScaleBias(scale, bias))
         clause = subject.scaled_values_clause(attributes)
         for layout, source, target in (("padded", padded, padded), ("output", None, turned)):
             operator = subject.describe(sizes, attributes, source, target)
@@ -278,8 +278,8 @@ def crowded(
         for strides in (repeated, alike):
             yield case("tensor.strides.broadcast", layouts=dict.fromkeys(names, strides))
     if may_be_one_region(subject):
-        for value in (None, padded):
-            yield case("binding.same-resource", Placement(one_region=True), strides=value)
+        for shared_strides in (None, padded):
+            yield case("binding.same-resource", Placement(one_region=True), strides=shared_strides)
     if may_overlap(subject):
         yield case("binding.same-resource", Placement(overlapping=True))
     for place in subject.in_place:
@@ -288,5 +288,7 @@ def crowded(
         yield case(subject.in_place_clause, place)
         if others:
             yield case(subject.in_place_clause, place, layouts=dict.fromkeys(others, padded))
-        for value in (None, padded):
-            yield case(subject.in_place_clause, place, strides=value, output_strides=value, layouts=others)
+        for shared_strides in (None, padded):
+            yield case(
+                subject.in_place_clause, place, strides=shared_strides, output_strides=shared_strides, layouts=others
+            )

@@ -112,7 +112,7 @@ _PADDED, _PERMUTED, _BROADCAST = (f"tensor.strides.{name}" for name in ("padded"
 _KNOWN = {
     "packed": _Layout("tensor.position", lambda sizes: None),
     "packed and given": _Layout("tensor.position", lambda sizes: permuted(sizes, _axes(sizes)), 1),
-    "padded": _Layout(_PADDED, lambda sizes: tuple(2 * number for number in permuted(sizes, _axes(sizes))), 1),
+    "padded": _Layout(_PADDED, lambda sizes: tuple(2 * stride for stride in permuted(sizes, _axes(sizes))), 1),
     "padded rows": _Layout(_PADDED, lambda sizes: permuted(sizes, _axes(sizes), 1), 2),
     "reversed": _Layout(_PERMUTED, lambda sizes: permuted(sizes, _axes(sizes)[::-1]), 2),
     "rotated": _Layout(_PERMUTED, _rotated, 3),
@@ -161,16 +161,16 @@ class _Patterns:
     @cached_property
     def clauses(self) -> Mapping[str, str]:
         """The clause on values by the level of attributes."""
-        return {name: self.subject.scaled_values_clause(attribute) for name, attribute in self.attributes.items()}
+        return {name: self.subject.scaled_values_clause(attributes) for name, attributes in self.attributes.items()}
 
     @staticmethod
     def of(subject: Subject) -> _Patterns:
         """Those of an operator on a signature."""
         sets: dict[str, Mapping[str, Any]] = {}
-        for number, told_set in enumerate(told_sets(subject, _MOST_SETS)):
-            sets[f"set {number}"] = told_set
+        for number, attributes in enumerate(told_sets(subject, _MOST_SETS)):
+            sets[f"set {number}"] = attributes
             if subject.table.has_scale_bias:
-                sets[f"set {number}, scaled"] = subject.scaled(told_set, plain_scaling(subject))
+                sets[f"set {number}, scaled"] = subject.scaled(attributes, plain_scaling(subject))
         plain = sets["set 0"]
         if subject.table.has_scale_bias:
             sets["identity"] = subject.scaled(plain, ScaleBias(1.0, 0.0))
@@ -202,7 +202,7 @@ class _Patterns:
             "elements": tuple(self.elements),
             "dispatch": ("first", "again"),
         }
-        factors = tuple(Factor(name, level, level[0], frozenset(), (2,) * len(level)) for name, level in levels.items())
+        factors = tuple(Factor(name, names, names[0], frozenset(), (2,) * len(names)) for name, names in levels.items())
         return Space(factors, tuple(self._relations(levels)), 2)
 
     def _relations(self, levels: Mapping[str, tuple[str, ...]]) -> Iterator[Relation]:
@@ -211,18 +211,18 @@ class _Patterns:
             yield Relation("sizes", ("rank", "sizes", factor), _fitting(ranks, sizes, levels[factor]))
         several = {pair for pair in itertools.product(ranks, sizes) if math.prod(_sizes(pair[1], int(pair[0]))) > 1}
         yield Relation("sizes", ("rank", "sizes"), _positions((ranks, sizes), several))
-        for alike, text, other in self._same():
-            same = _same_layouts(levels["place"], levels[f"layout of {text}"], levels[f"layout of {other}"], alike)
-            yield Relation("same layout", ("place", f"layout of {text}", f"layout of {other}"), same)
+        for alike, first, other in self._same():
+            same = _same_layouts(levels["place"], levels[f"layout of {first}"], levels[f"layout of {other}"], alike)
+            yield Relation("same layout", ("place", f"layout of {first}", f"layout of {other}"), same)
 
     def _same(self) -> Iterator[tuple[tuple[str, ...], str, str]]:
         """Two tensors that one region, or two equal ones, hold in some places."""
         inputs = self.subject.inputs
         for name in inputs:
             yield (f"in place of {name}", "all in one"), name, "the output"
-        for text, other in itertools.combinations(inputs, 2):
-            if inputs[text] is inputs[other]:
-                yield ("one region", "all in one"), text, other
+        for first, other in itertools.combinations(inputs, 2):
+            if inputs[first] is inputs[other]:
+                yield ("one region", "all in one"), first, other
 
     def case(self, levels: Levels) -> Case:
         """The case of a level of every factor."""
@@ -240,11 +240,11 @@ class _Patterns:
             operator = with_larger_totals(operator, 64)
         place_clause, place = self.places[levels["place"]]
         again = levels["dispatch"] == "again"
-        texts = ["execution.repeatable"] if again else [place_clause] if place.in_place else []
-        texts += [_output_clause(output, list(inputs.values()))]
-        texts += [layout.clause for layout in inputs.values()]
-        texts += ["tensor.total-size.larger" if levels["room"] == "larger" else "tensor.position", place_clause]
-        clause = next((text for text in texts if text != "tensor.position"), "tensor.position")
+        clauses = ["execution.repeatable"] if again else [place_clause] if place.in_place else []
+        clauses += [_output_clause(output, list(inputs.values()))]
+        clauses += [layout.clause for layout in inputs.values()]
+        clauses += ["tensor.total-size.larger" if levels["room"] == "larger" else "tensor.position", place_clause]
+        clause = next((candidate for candidate in clauses if candidate != "tensor.position"), "tensor.position")
         return Case(
             operator,
             self.elements[levels["elements"]],

@@ -26,10 +26,10 @@ def test_one_of_every_type_is_dispatched_again(subject: Subject, judge: Judge) -
 
 
 @checks("execution.independent", remaining=True)
-@pytest.mark.parametrize("text", ["beside others", "beside other tensors", "after a refusal"])
-def test_one_of_every_type_beside_others(subject: Subject, judge: Judge, text: str) -> None:
+@pytest.mark.parametrize("expectation", ["beside others", "beside other tensors", "after a refusal"])
+def test_one_of_every_type_beside_others(subject: Subject, judge: Judge, expectation: str) -> None:
     """Kernels of other attributes, other operators and other tensors are alive or were refused."""
-    _judged(subject, judge, "execution.independent", text)
+    _judged(subject, judge, "execution.independent", expectation)
 
 
 @checks("execution.repeatable")

@@ -58,8 +58,8 @@ def _cases(subject: Subject) -> Iterator[Case]:
 
 def bounds_of(subject: Subject, attributes: Mapping[str, Any]) -> tuple[Any, ...]:
     """The bounds among some attributes, as numbers."""
-    value = [attributes[item.name] for item in subject.table.attributes if item.role in ("low", "high")]
-    return tuple(float(entry.value if isinstance(entry, ScalarUnion) else entry) for entry in value)
+    numbers = [attributes[item.name] for item in subject.table.attributes if item.role in ("low", "high")]
+    return tuple(float(number.value if isinstance(number, ScalarUnion) else number) for number in numbers)
 
 
 def _for_all(subject: Subject, attributes: Mapping[str, Any], around: tuple[Any, ...]) -> Iterator[Case]:
@@ -113,8 +113,8 @@ def _in_gaps(subject: Subject, attributes: Mapping[str, Any], around: tuple[Any,
     values = turns.arranged((0, 1, 2, 3))
     values[name] = np.repeat(turns.values, turns.sizes[2] * turns.sizes[3]) if turns.partners else turns.values
     axes, clause = tuple(range(_RANK)), subject.values_clause(attributes)
-    streams = subject.of_arrays({item: values[item] for item in subject.inputs}).streams
-    spaced = tuple(2 * number for number in permuted(sizes, axes))
+    streams = subject.of_arrays({member: values[member] for member in subject.inputs}).streams
+    spaced = tuple(2 * stride for stride in permuted(sizes, axes))
     for layout, strides in (
         ("padded", spaced),
         ("padded", permuted(sizes, axes, 1)),
@@ -142,7 +142,7 @@ def _repeated(subject: Subject, attributes: Mapping[str, Any], around: tuple[Any
     ):
         sizes, values = tuple(turns.sizes[axis] for axis in order), turns.arranged(order)
         values[name] = np.resize(turns.values, math.prod(sizes) if values else turns.values.size)
-        streams = subject.of_arrays({item: values[item] for item in subject.inputs}).streams
+        streams = subject.of_arrays({member: values[member] for member in subject.inputs}).streams
         for strides in several:
             operator = subject.describe(sizes, attributes, layouts={name: strides})
             yield Case(operator, streams, clause, "tensor.strides.broadcast")

@@ -148,12 +148,12 @@ def may_be_one_region(subject: Subject) -> bool:
 
 def special_elements(subject: Subject) -> Elements:
     """Each kind's first values, then the same with each further input's taken from farther on; ``SPECIAL`` of each."""
-    result = {}
+    arrays = {}
     for number, (name, data_type) in enumerate(subject.inputs.items()):
         each = np.concatenate([values[:3] for values in kinds(data_type).values()])
         alike = np.resize(each, SPECIAL // 2)
-        result[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
-    return subject.of_arrays(result)
+        arrays[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
+    return subject.of_arrays(arrays)
 
 
 def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Streams) -> Iterator[Case]:
@@ -218,7 +218,7 @@ def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[
             changes.append(dict(zip(wide, reversed(wide.values()), strict=True)))
     elif subject.table.numbers:
         changes += islice(subject.attribute_sets(), _MOST_NUMBERS)
-    return [ordinary, *(candidate for change in changes if (candidate := {**ordinary, **change}) != ordinary)]
+    return [ordinary, *(attributes for change in changes if (attributes := {**ordinary, **change}) != ordinary)]
 
 
 def with_attributes(case: Case, attributes: Mapping[str, Any]) -> Case:

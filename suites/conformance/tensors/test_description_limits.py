@@ -151,7 +151,7 @@ def _too_many(rank: int) -> Iterator[Sizes]:
     """Sizes whose product is above 2^32 - 1: just above, huge, and small or zero modulo 2^32 or 2^64."""
     ones = (1,) * rank
     for first, second in ((0, rank - 1), (rank - 2, rank - 1)):
-        for number, other in (
+        for first_size, other in (
             (1 << 16, 1 << 16),
             (1 << 16, (1 << 16) + 1),
             (HUGE, 2),
@@ -160,7 +160,7 @@ def _too_many(rank: int) -> Iterator[Sizes]:
             (MOST, MOST),
             (MOST, 2),
         ):
-            yield _replaced(_replaced(ones, first, number), second, other)
+            yield _replaced(_replaced(ones, first, first_size), second, other)
     if rank > 2:
         yield (HUGE, HUGE, 4, *ones[3:])  # 2^64
         yield (*ones[3:], 1 << 22, 1 << 22, 1 << 22)  # 2^66

@@ -43,7 +43,7 @@ def _judged(subject: Subject, judge: Judge, cases: list[Case]) -> None:
 
 def _support(subject: Subject, judge: Judge, level: str) -> None:
     """Every rank that the level's table lists for the type, each with sizes above 1 in every dimension."""
-    clause = next(item.id for item in subject.table.checked_by("support.level") if item.level == level)
+    clause = next(candidate.id for candidate in subject.table.checked_by("support.level") if candidate.level == level)
     table = next(table for table in subject.table.support if table.level == level)
     cases = []
     for rank in table.ranks:
@@ -129,8 +129,8 @@ def _unlisted_beside(subject: Subject, judge: Judge) -> None:
             cases.append(Case(odd.describe(sizes, odd.revealing()), values.streams, clause))
         tensors = " and ".join(name for name, row in table.tensors.items() if row.type == variable)
         for case, judgement in zip(cases, judge.all(cases), strict=True):
-            text = f"accepts {Signature.of(case.operator, table)[variable].name} of {tensors}"
-            behaviour = f"refuses other types of {tensors}" if judgement.refused else text
+            acceptance = f"accepts {Signature.of(case.operator, table)[variable].name} of {tensors}"
+            behaviour = f"refuses other types of {tensors}" if judgement.refused else acceptance
             judge.characterise(clause, case.operator, behaviour)
 
 
@@ -173,10 +173,7 @@ def test_types_that_do_not_go_together_are_refused(subject: Subject, judge: Judg
         if other is not subject.types[name]
         for made in (usual, written_out(usual))
         for case in [refused(subject, clause, usual, {name: tensor_like(subject, name, made, other)})]
-        if any(
-            unconditional_violation.clause == clause
-            for unconditional_violation in unconditional_violations(case.operator, judge.bench.tables)
-        )
+        if any(violation.clause == clause for violation in unconditional_violations(case.operator, judge.bench.tables))
     ]
     _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
@@ -187,12 +184,15 @@ def test_numbers_of_another_type_are_refused(subject: Subject, judge: Judge) -> 
     clause = subject.clause("constraint.attribute-type")
     rows = subject.table.attributes
     asked: dict[OperatorDesc, Case] = {}
-    for data_type in (*(item for item in subject.table.data_types if item is not subject.data_type), subject.data_type):
-        mapping = {row.name: data_type.name for row in rows if row.type == "DML_TENSOR_DATA_TYPE"}
+    for data_type in (
+        *(other for other in subject.table.data_types if other is not subject.data_type),
+        subject.data_type,
+    ):
+        names = {row.name: data_type.name for row in rows if row.type == "DML_TENSOR_DATA_TYPE"}
         unions = {row.name: ScalarUnion.of(data_type, 1) for row in rows if row.type == "DML_SCALAR_UNION"}
         right = data_type is subject.data_type
         for attributes in attribute_turns(subject, judge.bench.tables.activations.values())[: 1 if right else None]:
-            operator = subject.describe(_obliged_sizes(subject), {**attributes, **mapping, **unions})
+            operator = subject.describe(_obliged_sizes(subject), {**attributes, **names, **unions})
             asked.setdefault(operator, Case(operator, subject.ones, clause, None, "accepted" if right else "refused"))
     judge.all(asked.values())
 
@@ -309,7 +309,7 @@ def test_too_small_total_sizes_are_refused(subject: Subject, judge: Judge) -> No
         repeated = _strided(plane, (*((0,) * (len(plane) - 1)), 3))
         for less in (_small, _tiny):
             cases += each_odd(subject, clause, packed(plane), less(repeated))
-    count = 9 if min(item.itemsize for item in subject.wide.values()) < 4 else 7
+    count = 9 if min(wide_type.itemsize for wide_type in subject.wide.values()) < 4 else 7
     for sizes, strides in (((*padding, count), None), ((*padding, count), (*((40,) * len(padding)), 3))):
         enough = _strided(sizes, strides)
         for less in (_small, _tiny):

@@ -39,9 +39,7 @@ def test_drawn_programs(subject: Subject, judge: Judge) -> None:
     own = signatures(subject.table).index(subject.signature)
     share = min(len(signatures(subject.table)), max(1, count // _LEAST))
     made = _Made(subject, judge.bench)
-    cases = dict.fromkeys(
-        made.case(drawn_program) for drawn_program in drawn_programs(subject.seed, count)[own % share :: share]
-    )
+    cases = dict.fromkeys(made.case(program) for program in drawn_programs(subject.seed, count)[own % share :: share])
     wrong: set[Case] = set()
     try:
         judge.all(
@@ -50,12 +48,12 @@ def test_drawn_programs(subject: Subject, judge: Judge) -> None:
         )
     except ConformanceFailure as failure:
         least = _Least(judge.bench, made, wrong)
-        candidate = least.finding(subject.seed, count) if wrong else None
-        if candidate is None:
+        shortest_finding = least.finding(subject.seed, count) if wrong else None
+        if shortest_finding is None:
             raise
-        for clause in {"execution.independent", "execution.repeatable"} - {candidate.clause}:
-            judge.ledger.rebook(clause, candidate.clause)
-        judge.fail([candidate, *(finding for finding in failure.findings if not finding.case.steps)])
+        for clause in {"execution.independent", "execution.repeatable"} - {shortest_finding.clause}:
+            judge.ledger.rebook(clause, shortest_finding.clause)
+        judge.fail([shortest_finding, *(finding for finding in failure.findings if not finding.case.steps)])
 
 
 class _Made:
@@ -87,9 +85,9 @@ class _Made:
         moved = on_nearly_the_same_tensors(subject, own)
         turns = (operator for turn in zip_longest(alike, moved, others) for operator in turn if operator is not None)
         return (
-            fromkey
-            for fromkey in dict.fromkeys([own, *turns])
-            if self._bench.obliged(fromkey) and self._is_settled(fromkey)
+            description
+            for description in dict.fromkeys([own, *turns])
+            if self._bench.obliged(description) and self._is_settled(description)
         )
 
     def _is_settled(self, operator: OperatorDesc) -> bool:
@@ -106,14 +104,14 @@ class _Made:
         operators: dict[int, OperatorDesc] = {}
         steps: list[Step] = []
         length = max((place + 1 for place, drawn_step in enumerate(program) if drawn_step.act == "dispatch"), default=0)
-        for item in program[:length]:
-            if item.act == "create":
-                operators[item.kernel] = self._kernels[item.choice % len(self._kernels)]
-                steps.append(Step(item.kernel, operators[item.kernel]))
-            elif item.act == "close":
-                steps.append(Step(item.kernel))
+        for step in program[:length]:
+            if step.act == "create":
+                operators[step.kernel] = self._kernels[step.choice % len(self._kernels)]
+                steps.append(Step(step.kernel, operators[step.kernel]))
+            elif step.act == "close":
+                steps.append(Step(step.kernel))
             else:
-                steps.append(self._dispatch(item, operators[item.kernel]))
+                steps.append(self._dispatch(step, operators[step.kernel]))
         return replace(self._first, steps=tuple(steps))
 
     def _dispatch(self, step: DrawnStep, operator: OperatorDesc) -> Step:
@@ -154,8 +152,8 @@ class _Least:
         """What the shortest program shows, ``None`` where none goes wrong on such a device."""
         with self._bench.steadily():
             least = shortest(self._shows, seed, count)
-        candidate = None if least is None else self._known[self._made.case(least)]
-        return None if candidate is None else replace(candidate, needs=("history",), settled=True)
+        least_finding = None if least is None else self._known[self._made.case(least)]
+        return None if least_finding is None else replace(least_finding, needs=("history",), settled=True)
 
     def _shows(self, program: Drawn) -> bool:
         case = self._made.case(program)

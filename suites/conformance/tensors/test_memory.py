@@ -104,13 +104,13 @@ def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -
         sets.append((subject.scaled(attributes, ScaleBias(1.0, 1.0)), None))
     judge.all(
         Case(
-            subject.describe(sizes, record, source, None),
+            subject.describe(sizes, attribute_set, source, None),
             values,
-            subject.scaled_values_clause(record),
+            subject.scaled_values_clause(attribute_set),
             "binding.offset",
             placement=Placement(front=offset, gap=gap, output_first=output_first),
         )
-        for record, source in sets
+        for attribute_set, source in sets
         for offset in (16, 48, 80, 112, 240, 272, 65_552)
         for gap, output_first in (BOTH_ORDERS if subject.profile.every_place else ((48, offset % 32 == 0),))
     )

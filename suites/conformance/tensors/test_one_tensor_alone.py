@@ -131,7 +131,7 @@ def _laid_out(subject: Subject, layout_clause: str, names: dict[str, DataType]) 
 def test_strides_of_each_single_element(subject: Subject, judge: Judge) -> None:
     """Packed strides, zeros and odd ones on each tensor of one element alone."""
     alone = [{name: data_type} for name, data_type in subject.single.items()]
-    judge.all(_laid_out(subject, kind, data_types) for data_types in alone for kind in _strides_of_one(1))
+    judge.all(_laid_out(subject, kind, tensors) for tensors in alone for kind in _strides_of_one(1))
 
 
 @checks(

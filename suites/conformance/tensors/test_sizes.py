@@ -82,9 +82,9 @@ def _past_the_largest_grid(subject: Subject, judge: Judge) -> None:
     table, known = subject.table, signatures(subject.table, subject.level)
     claimed = (judge.bench.info.data_types or {}).get(table.operator)
     taken = (
-        of_few_byte
-        for of_few_byte in of_few_bytes(table)
-        if of_few_byte in known and (claimed is None or of_few_byte.data_type in claimed)
+        signature
+        for signature in of_few_bytes(table)
+        if signature in known and (claimed is None or signature.data_type in claimed)
     )
     count = WORKGROUPS * 256 + 37 if next(taken, None) == subject.signature else 2 * _PERIOD + 37
     attributes = subject.revealing()

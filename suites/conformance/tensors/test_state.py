@@ -81,7 +81,7 @@ def _scaled(subject: Subject) -> list[dict[str, Any]]:
 def test_kernels_with_strides_and_scale_bias_are_dispatched_again(subject: Subject, judge: Judge) -> None:
     """The same with strides, with every enumerator, with and without ScaleBias."""
     clause = "execution.repeatable"
-    judge.all(case for record in _scaled(subject) for case in _laid_out(subject, record, clause, "again"))
+    judge.all(case for attributes in _scaled(subject) for case in _laid_out(subject, attributes, clause, "again"))
 
 
 @checks("execution.independent")
@@ -92,7 +92,7 @@ def test_kernels_with_strides_alive_at_the_same_time(subject: Subject, judge: Ju
     if subject.table.has_scale_bias:
         sets += [subject.scaled(sets[0], ScaleBias(-1.0, 8.0)), _moved(subject, subject.revealing())]
     clause = "execution.independent"
-    judge.all(case for record in sets for case in _laid_out(subject, record, clause, "beside others"))
+    judge.all(case for attributes in sets for case in _laid_out(subject, attributes, clause, "beside others"))
 
 
 @checks("execution.independent")
@@ -100,15 +100,17 @@ def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> 
     """More kernels than a device may have slots for: the first, one between and the last are still what they were."""
     sets = list(subject.attribute_sets([(np.float32(low), np.float32(low + 40)) for low in range(_MANY)]))
     clause, inputs = "execution.independent", subject.distinct(20)
-    everyone = [subject.case(subject.values_clause(record), inputs, record, layout_clause=clause) for record in sets]
+    everyone = [
+        subject.case(subject.values_clause(attributes), inputs, attributes, layout_clause=clause) for attributes in sets
+    ]
     if len(everyone) < _MANY:  # an operator without numbers: others keep it company
         everyone += [other for table in judge.bench.tables.operators.values() for other in _others(subject, table)]
     tensors = everyone[0].operator.tensors  # all of them work on the same memory
     alike = [case.operator for case in everyone if case.operator.tensors == tensors]
-    operator_descs = tuple(dict.fromkeys(operator for operator in alike if judge.bench.obliged(operator)))
+    neighbours = tuple(dict.fromkeys(operator for operator in alike if judge.bench.obliged(operator)))
     for case in (everyone[0], everyone[len(sets) // 2], everyone[len(sets) - 1])[: subject.profile.kernels_looked_at]:
         among = (
-            operator_descs if case.operator in operator_descs else (case.operator, *operator_descs)
+            neighbours if case.operator in neighbours else (case.operator, *neighbours)
         )  # of a level that obliges less
         judge(replace(case, expectation="beside others", beside=among))
 
@@ -120,7 +122,7 @@ def _others(subject: Subject, table: OperatorTable) -> list[Case]:
         return []
     other = replace(subject, table=table)
     sets = other.attribute_sets([(np.float32(low), np.float32(low + 40)) for low in range(_MANY)])
-    return [other.case("execution.independent", other.distinct(20), record) for record in sets]
+    return [other.case("execution.independent", other.distinct(20), attributes) for attributes in sets]
 
 
 @checks("execution.independent")
@@ -133,9 +135,13 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     clause = "execution.independent"
     judge.all(
         subject.case(
-            subject.scaled_values_clause(record), values, record, expectation="beside others", layout_clause=clause
+            subject.scaled_values_clause(attributes),
+            values,
+            attributes,
+            expectation="beside others",
+            layout_clause=clause,
         )
-        for record in sets
+        for attributes in sets
     )
 
 
@@ -165,10 +171,10 @@ def test_kernels_on_other_tensors_alive_at_the_same_time(subject: Subject, judge
         sets.append(_moved(subject, sets[0]))
     values, sizes = subject.distinct(100).streams, plane(subject, 4, 25)
     cases = [
-        Case(subject.describe(sizes, record), values, subject.scaled_values_clause(record), clause, expectation)
-        for record in sets
+        Case(subject.describe(sizes, attributes), values, subject.scaled_values_clause(attributes), clause, expectation)
+        for attributes in sets
     ]
-    cases += [case for record in sets for case in _laid_out(subject, record, clause, expectation)]
+    cases += [case for attributes in sets for case in _laid_out(subject, attributes, clause, expectation)]
     judge.all(replace(case, placement=place) for case in cases for place in (case.placement, *subject.in_place[:1]))
 
 
@@ -180,12 +186,12 @@ def test_kernels_made_before_and_after_a_refused_one(subject: Subject, judge: Ju
         sets.append(_moved(subject, sets[0]))
     cases = [
         subject.case(
-            subject.scaled_values_clause(record),
+            subject.scaled_values_clause(attributes),
             subject.distinct(100),
-            record,
+            attributes,
             expectation=expectation,
             layout_clause=clause,
         )
-        for record in sets
+        for attributes in sets
     ]
     judge.all([*cases, *_laid_out(subject, sets[-1], clause, expectation)])

@@ -41,7 +41,7 @@ def _spoken_of(subject: Subject, judge: Judge, *, later: bool) -> list[Activatio
     """The activations that the judged level has, or those that only later ones have."""
     name, known = _name(subject), judge.bench.tables.activations
     named = [clause.when[name] for clause in subject.table.checked_by("activation")]
-    return [known[item] for item in named if (known[item].feature_level > subject.level) == later]
+    return [known[activation] for activation in named if (known[activation].feature_level > subject.level) == later]
 
 
 @checks("activation")
@@ -64,12 +64,12 @@ def _characterise(judge: Judge, case: Case, judgement: Judgement) -> None:
         measured = (np.abs(total) <= _LARGE) & np.isfinite(run.output)
         unit = np.spacing(np.maximum(np.abs(real), _SMALL).astype(run.output.dtype))
         error = np.abs(run.output.astype(np.float64) - real) / unit
-    texts = [_near(float(np.max(error, initial=0, where=measured)))]
+    phrases = [_near(float(np.max(error, initial=0, where=measured)))]
     for value in (np.inf, -np.inf, np.nan):
-        argument = run.output[np.isnan(total) if np.isnan(value) else total == value]
-        if argument.size:
-            texts.append(f"{text(run.output.dtype.type(value))} gives {text(argument[0])}")
-    judge.characterise(case.clause, case.operator, ", ".join(texts))
+        outputs = run.output[np.isnan(total) if np.isnan(value) else total == value]
+        if outputs.size:
+            phrases.append(f"{text(run.output.dtype.type(value))} gives {text(outputs[0])}")
+    judge.characterise(case.clause, case.operator, ", ".join(phrases))
 
 
 def _near(error: float) -> str:
@@ -142,8 +142,8 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
             operator = subject.describe(sizes, attributes, source, target)
             yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for layout, strides in (("padded", spread), ("broadcast", repeated), ("broadcast", (0,) * rank)):
-            for item in subject.inputs:
-                operator = subject.describe(sizes, attributes, layouts={item: strides})
+            for member in subject.inputs:
+                operator = subject.describe(sizes, attributes, layouts={member: strides})
                 yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for alias in subject.table.tensors[subject.table.output].may_alias:
             placement = Placement(in_place=True, alias="" if alias == first else alias)
@@ -170,7 +170,7 @@ def _beside(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
     for activation in listed:
         sets = [*activations.descriptions(activation), None]
         operators = tuple(
-            subject.describe(subject.flat(61), subject.attributes(**{name: described})) for described in sets
+            subject.describe(subject.flat(61), subject.attributes(**{name: description})) for description in sets
         )
         for operator in (operators[0], operators[-2])[: len(sets) - 1]:
             yield Case(

@@ -101,10 +101,10 @@ def _float16_bounds() -> list[np.float32]:
     here = lower.view(np.float16).astype(np.float64)
     there = (lower + np.uint16(1)).view(np.float16).astype(np.float64)
     ties = ((here + there) / 2).astype(np.float32)
-    result = [*ties, *np.nextafter(ties, np.float32(0)), *np.nextafter(ties, np.float32(np.inf))]
-    result += [np.float32(value) for value in (65504.0, 65504.004, 65512.0, 65519.0, 65519.996, 0.1, 1e-7, 3.1415927)]
-    result += [np.float32(1e-10), np.float32(1e-40)]
-    return [bound for value in dict.fromkeys(result) for bound in (value, -value)]
+    bounds = [*ties, *np.nextafter(ties, np.float32(0)), *np.nextafter(ties, np.float32(np.inf))]
+    bounds += [np.float32(value) for value in (65504.0, 65504.004, 65512.0, 65519.0, 65519.996, 0.1, 1e-7, 3.1415927)]
+    bounds += [np.float32(1e-10), np.float32(1e-40)]
+    return [bound for value in dict.fromkeys(bounds) for bound in (value, -value)]
 
 
 @checks("cast.float16")

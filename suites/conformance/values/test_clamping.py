@@ -26,12 +26,10 @@ def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
     And for those of which kernels are often their own, as 0 and 1.
     """
     clause, ordinary = subject.clause("values"), list(subject.attribute_sets())
-    usual = [
-        usual_set for usual_set in numbers.usual_sets(subject.table, subject.signature) if usual_set not in ordinary
-    ]
+    usual = [bounds for bounds in numbers.usual_sets(subject.table, subject.signature) if bounds not in ordinary]
     stated = [
-        *((clause, record) for record in ordinary),
-        *((subject.values_clause(record), record) for record in usual),
+        *((clause, bounds) for bounds in ordinary),
+        *((subject.values_clause(bounds), bounds) for bounds in usual),
     ]
     judge.all(
         subject.case(clause, elements, attributes)

@@ -115,7 +115,9 @@ def _cases(subject: Subject) -> Iterator[Case]:
 
 def _scaled(subject: Subject) -> Iterator[Case]:
     scaling = plain_scaling(subject)
-    sets: list[dict[str, Any]] = [subject.scaled(told_set, scaling) for told_set in told_sets(subject, _MOST_SETS)]
+    sets: list[dict[str, Any]] = [
+        subject.scaled(attribute_set, scaling) for attribute_set in told_sets(subject, _MOST_SETS)
+    ]
     for elements, _ in _alike(subject):
         for attributes in sets:
             yield subject.case(subject.scaled_values_clause(attributes), elements, attributes)
@@ -153,7 +155,7 @@ def _alike(subject: Subject, count: int = _COUNT) -> Iterator[tuple[Elements, tu
     ordinary = subject.distinct(count).arrays
     known = {name: kinds(data_type) for name, data_type in subject.inputs.items()}
     names = tuple(known)
-    for kind in dict.fromkeys(kind for values in known.values() for kind in values):
+    for kind in dict.fromkeys(kind for arrays in known.values() for kind in arrays):
         for alike in (names, *((name,) for name in names if len(names) > 1)):
             if all(kind in known[name] for name in alike):
                 yield subject.of_arrays(ordinary | _filled({name: known[name][kind] for name in alike}, count)), alike

@@ -56,11 +56,11 @@ def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     values = binades.every_binade()
     shifted = (*values[127:], *values[:127])
     cases = []
-    for value, other in zip(values, shifted, strict=True):
-        cases.append(_between(subject, clause, -value, other))
+    for magnitude, other in zip(values, shifted, strict=True):
+        cases.append(_between(subject, clause, -magnitude, other))
         # Min of the other sign; Max beside every partner
         if subject.profile.every_partner or len(subject.table.float_attributes) == 1:
-            cases += [_between(subject, clause, value, np.float32(np.inf))]
+            cases += [_between(subject, clause, magnitude, np.float32(np.inf))]
         if subject.profile.every_partner:
             cases += [_between(subject, clause, np.float32(-np.inf), -other)]
     judge.all(cases)

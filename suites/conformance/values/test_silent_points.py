@@ -54,9 +54,9 @@ def _named(subject: Subject, judge: Judge, point: SilentPoint, case: Case, judge
         return None  # what stands there is nothing that the point gives
     oracle, members = judge.bench.oracle(case.operator), subject.table.formula_names
 
-    def by_name(values: Mapping[str, Array]) -> Array:
+    def by_name(arrays: Mapping[str, Array]) -> Array:
         assert isinstance(oracle, ApproximateResults), "no other has a function's values"
-        return oracle.real({members[name]: array for name, array in values.items()})
+        return oracle.real({members[name]: array for name, array in arrays.items()})
 
     real = by_name if isinstance(oracle, ApproximateResults) else None
     with np.errstate(all="ignore"):

@@ -120,15 +120,15 @@ def _subnormal_bounds(inputs: np.ndarray) -> list[edge_values.Bounds]:
     """Bounds around the subnormals, and bounds that are subnormal, on both sides and on one."""
     largest = np.float32(inputs[np.argmax(inputs)])
     below = np.float32(np.nextafter(inputs.max(), inputs.dtype.type(0)))
-    zero, item = np.float32(0), np.float32(1)
+    zero, unit = np.float32(0), np.float32(1)
     return [
-        (-item, item),
+        (-unit, unit),
         (-largest, largest),
         (-below, below),
-        (below, item),
-        (-item, -below),
-        (zero, item),
-        (-item, zero),
+        (below, unit),
+        (-unit, -below),
+        (zero, unit),
+        (-unit, zero),
     ]
 
 
@@ -181,8 +181,8 @@ def test_subnormals_of_functions_are_characterised(subject: Subject, judge: Judg
     shows = is_input & shown & (at_zero == 0 or not np.isfinite(at_zero))
     is_result = shown & (np.abs(real) < smallest)
     one_way = "inputs, or their results," if (is_input & is_result).any() else "inputs"
-    texts = [_kept(f"subnormal {one_way}", kept[shows]), _kept("subnormal results", kept[is_result & ~is_input])]
-    behaviour = ", ".join(filter(None, texts))
+    phrases = [_kept(f"subnormal {one_way}", kept[shows]), _kept("subnormal results", kept[is_result & ~is_input])]
+    behaviour = ", ".join(filter(None, phrases))
     if behaviour:
         judge.characterise(case.clause, case.operator, behaviour)
 

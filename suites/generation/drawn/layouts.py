@@ -53,16 +53,16 @@ def strides(
     order = list(range(len(shape)))[::-1]
     if permuted:
         order = draw(st.permutations(order), label="order")
-    numbers = [0] * len(shape)
+    element_strides = [0] * len(shape)
     step = 1
     for axis in order:
         if broadcast and draw(_either, label=f"broadcast axis {axis}"):
             continue
         if padded:
             step += draw(_between(0, 3), label=f"gap at axis {axis}")
-        numbers[axis] = step
+        element_strides[axis] = step
         step *= shape[axis]
-    return tuple(numbers)
+    return tuple(element_strides)
 
 
 @st.composite
@@ -186,7 +186,7 @@ def layouts(draw: st.DrawFn, form: Form, kinds: Kinds) -> Layout:
 def drawn_layouts(form: Form, kinds: Kinds, seed: int, count: int) -> tuple[Layout, ...]:
     """As many layouts as that, which follow from the seed."""
     draw_from_the_seed_alone()
-    result: list[Layout] = []
+    examples: list[Layout] = []
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -198,7 +198,7 @@ def drawn_layouts(form: Form, kinds: Kinds, seed: int, count: int) -> tuple[Layo
     )
     @hypothesis.given(layouts(form, kinds))
     def collect(layout: Layout) -> None:
-        result.append(layout)
+        examples.append(layout)
 
     collect()
-    return tuple(result)
+    return tuple(examples)

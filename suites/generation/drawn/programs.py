@@ -64,20 +64,20 @@ def _steps(draw: st.DrawFn) -> DrawnStep:
 
 def _possible(steps: list[DrawnStep]) -> Drawn:
     """The steps that can be done, each on a kernel that is alive; a drawn number counts those, beginning again."""
-    drawn_steps: list[DrawnStep] = []
+    possible_steps: list[DrawnStep] = []
     alive: list[int] = []
     made = 0
     for step in steps:
         if step.act == "create" and len(alive) < _MOST_ALIVE:
             alive.append(made)
-            drawn_steps.append(DrawnStep("create", made, step.choice))
+            possible_steps.append(DrawnStep("create", made, step.choice))
             made += 1
         elif step.act in ("dispatch", "close") and alive:
             kernel = alive[step.kernel % len(alive)]
-            drawn_steps.append(DrawnStep(step.act, kernel, step.choice, step.place))
+            possible_steps.append(DrawnStep(step.act, kernel, step.choice, step.place))
             if step.act == "close":
                 alive.remove(kernel)
-    return tuple(drawn_steps)
+    return tuple(possible_steps)
 
 
 _programs = st.lists(_steps(), min_size=_LEAST_STEPS, max_size=_MOST_STEPS).map(_possible)
@@ -86,14 +86,14 @@ _programs = st.lists(_steps(), min_size=_LEAST_STEPS, max_size=_MOST_STEPS).map(
 @lru_cache(maxsize=4)  # all operators share them
 def drawn_programs(seed: int, count: int) -> tuple[Drawn, ...]:
     """As many programs as that, which follow from the seed."""
-    drawn_steps: list[Drawn] = []
+    programs: list[Drawn] = []
 
     def kept(program: Drawn) -> bool:
-        drawn_steps.append(program)
+        programs.append(program)
         return False
 
     shortest(kept, seed, count)
-    return tuple(drawn_steps)
+    return tuple(programs)
 
 
 def shortest(shows: Callable[[Drawn], bool], seed: int, count: int) -> Drawn | None:

@@ -72,24 +72,24 @@ def float16_bound(generator: Generator) -> np.float32:
 
 
 def _number(generator: Generator, *, finite: bool) -> np.float32:
-    result = elements(DataType.FLOAT32, 1, generator)[0]
-    if np.isnan(result) or (finite and np.isinf(result)):
+    number = elements(DataType.FLOAT32, 1, generator)[0]
+    if np.isnan(number) or (finite and np.isinf(number)):
         return np.float32(1.5)
-    return np.float32(result)
+    return np.float32(number)
 
 
 def attributes(subject: Subject, generator: Generator) -> dict[str, Any]:
     """All attributes of the operator, the bounds in any order, no ScaleBias."""
-    mapping: dict[str, Any] = {}
+    attribute_values: dict[str, Any] = {}
     for item in subject.table.attributes:
         if item.type == "FLOAT" and subject.of_one_type:
-            mapping[item.name] = bound(subject.data_type, generator, exact=item.cast == "undocumented")
+            attribute_values[item.name] = bound(subject.data_type, generator, exact=item.cast == "undocumented")
         elif item.type == "ENUM":
-            mapping[item.name] = item.enumerators[int(generator.integers(0, len(item.enumerators)))]
+            attribute_values[item.name] = item.enumerators[int(generator.integers(0, len(item.enumerators)))]
         elif item.type == "FLOAT":
-            mapping[item.name] = _number(generator, finite=True)
+            attribute_values[item.name] = _number(generator, finite=True)
         elif item.type == "DML_SCALAR_UNION":
             data_type = type_named(subject.table, subject.signature, item.data_type or "")
             drawn = elements(data_type, 1, generator)
-            mapping[item.name] = ScalarUnion(data_type, int(drawn.view(data_type.bits_dtype)[0]))
-    return subject.attributes(**mapping)
+            attribute_values[item.name] = ScalarUnion(data_type, int(drawn.view(data_type.bits_dtype)[0]))
+    return subject.attributes(**attribute_values)

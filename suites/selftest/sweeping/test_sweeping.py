@@ -197,7 +197,7 @@ def test_classes_are_counted_without_looking() -> None:
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong(concurrency: int) -> None:
-    block_judge = Station(bench_of(Reference), number=concurrency, tensor_elements=1 << 15)
+    block_judge = Station(bench_of(Reference), slots=concurrency, tensor_elements=1 << 15)
     for target in everything().targets:
         if target.kind == "patterns" and target.data_type.itemsize == 2:
             totals = block_judge.judge(target, Block(0, 0, target.size))
@@ -255,7 +255,7 @@ def test_wrong_values_are_counted_exactly_whatever_the_tensors() -> None:
     x = x[~np.isnan(x)].astype(np.float64)
     wrong = np.floor(x + 0.5) != np.trunc(x + np.copysign(0.5, x))
     all_totals = [
-        Station(bench_of(HalvesUp), number=concurrency, tensor_elements=size).judge(target, Block(0, 0, 1 << 16))
+        Station(bench_of(HalvesUp), slots=concurrency, tensor_elements=size).judge(target, Block(0, 0, 1 << 16))
         for concurrency, size in ((1, 1 << 16), (1, 5000), (2, 1 << 13))
     ]
     for totals in all_totals:

@@ -173,7 +173,7 @@ def test_a_sample_begins_with_edge_values_and_follows_from_its_seed() -> None:
 @pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong() -> None:
     """All 8-bit combinations, and stretches of wider ones around zero, the limits, infinities and NaN."""
-    block_judge = Station(bench_of(Right), number=2, tensor_elements=1 << 13)
+    block_judge = Station(bench_of(Right), slots=2, tensor_elements=1 << 13)
     kinds = set()
     for number, target in enumerate(of_several()):
         places = [0]

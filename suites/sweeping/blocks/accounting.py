@@ -34,7 +34,7 @@ def unaccounted(totals: Totals, target: Target, block: Block) -> str:
         "whether it failed": totals.failing == int(not totals.clean),
         "where its examples stand": _placed(totals, target, block),
     }
-    return next((f"{text}, which does not come out" for text, holds in wanted.items() if not holds), "")
+    return next((f"{figure}, which does not come out" for figure, holds in wanted.items() if not holds), "")
 
 
 def _placed(totals: Totals, target: Target, block: Block) -> bool:

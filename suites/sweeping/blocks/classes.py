@@ -56,10 +56,10 @@ def classes_between(first: int, count: int, data_type: DataType) -> dict[str, in
     """How many of ``count`` consecutive patterns from ``first`` on belong to each class, without looking at them."""
     if not data_type.is_floating:
         return {"integer": count}
-    fromkeys = dict.fromkeys(CLASSES[:-1], 0)
+    counts = dict.fromkeys(CLASSES[:-1], 0)
     for name, low, high in _stretches(data_type):
-        fromkeys[name] += max(0, min(first + count, high) - max(first, low))
-    return fromkeys
+        counts[name] += max(0, min(first + count, high) - max(first, low))
+    return counts
 
 
 @lru_cache(maxsize=8)

@@ -31,11 +31,11 @@ def class_clauses(table: OperatorTable, main: str) -> dict[str, str]:
     """The clause that a wrong value breaks, by the class of its input; ``main`` where the table has none of its own."""
     if main == table.clause_of("nan.bound"):
         return {}
-    texts = {
+    clauses = {
         "nan": table.clause_of("rounding.nan", "nan.input"),
         "infinite": table.clause_of("rounding.infinity", "bounds.infinite"),
     }
-    return {name: clause for name, clause in texts.items() if clause is not None}
+    return {name: clause for name, clause in clauses.items() if clause is not None}
 
 
 def _clause(bench: Bench, target: Target, value: np.generic) -> str:
@@ -53,10 +53,10 @@ def _clause(bench: Bench, target: Target, value: np.generic) -> str:
 def _alone(bench: Bench, target: Target, suspect: Suspect) -> Case:
     """The suspect as the only element of its tensor."""
     if target.inputs:
-        values = combination(target, suspect.bits)
-        value = next(iter(values.values()))[0]
+        inputs = combination(target, suspect.bits)
+        value = next(iter(inputs.values()))[0]
         operator = described(bench.tables, target, bench.level, 1)
-        return Case(operator, _streams(bench, target, values), _clause(bench, target, value))
+        return Case(operator, _streams(bench, target, inputs), _clause(bench, target, value))
     value = np.array([suspect.bits], target.data_type.bits_dtype).view(target.data_type.numpy)[0]
     operator = described(bench.tables, target, bench.level, 1, suspect.start)
     return Case(operator, Values.of([value], target.data_type), _clause(bench, target, value))
@@ -90,13 +90,13 @@ def _streams(bench: Bench, target: Target, arrays: dict[str, Array]) -> Streams:
 
 
 def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]:
-    number = 0
+    count = 0
     for suspect in totals.suspects:
         judged = judge_case(bench, _alone(bench, target, suspect))
-        if judged.findings and number < _MOST:
-            number += 1
+        if judged.findings and count < _MOST:
+            count += 1
             yield judged.findings[0]
-    if totals.suspects and not number:
+    if totals.suspects and not count:
         suspect = totals.suspects[0]
         # right by itself and wrong in its tensor: it is where it stands that makes it wrong
         case = replace(_tensor(bench, target, suspect.start, suspect.count), layout_clause="tensor.position")
@@ -104,13 +104,13 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
         if judged.findings:
             yield smallest(bench, judged.findings[0])
         else:
-            values, got = suspect_values(target, suspect)
+            inputs, got = suspect_values(target, suspect)
             details = (
-                ("input", inputs_text(values, 0, text_with_bits)),
+                ("input", inputs_text(inputs, 0, text_with_bits)),
                 ("got", text_with_bits(got)),
                 ("again", "dispatched again, the same tensor came out right"),
             )
-            title = f"input {inputs_text(values, 0)} gave {text(got)} once"
+            title = f"input {inputs_text(inputs, 0)} gave {text(got)} once"
             yield Finding(
                 "execution.repeatable",
                 "fail",
@@ -145,11 +145,11 @@ def explain(bench: Bench, target: Target, totals: Totals, settings: Settings) ->
         totals: what its blocks came to.
         settings: the run's options, for the command that replays.
     """
-    failure_records: dict[str, FailureRecord] = {}
-    report = replace(settings, isolation="process", timeout=DEFAULT_TIMEOUT)  # as a replay of one case is made
+    failures: dict[str, FailureRecord] = {}
+    replay_settings = replace(settings, isolation="process", timeout=DEFAULT_TIMEOUT)  # as a replay of one case is made
     with bench.steadily():
         findings = list(_findings(bench, target, totals))
     for finding in findings:
-        record = failure_of(f"{SWEEP_TEST}{target.key}", bench.tables, finding, report)
-        failure_records.setdefault(record.file, record)
-    return list(failure_records.values())
+        record = failure_of(f"{SWEEP_TEST}{target.key}", bench.tables, finding, replay_settings)
+        failures.setdefault(record.file, record)
+    return list(failures.values())

@@ -116,19 +116,19 @@ class Flight:
         self._data_type: DataType = target.data_type
         self._modulus = 1 << (8 * self._data_type.itemsize)
         types = tuple((name, operator.tensors[name].data_type) for name in (operator.input_name, operator.output_name))
-        worker = Lane(types, self.size, bench.allocate)
-        bindings = worker.bindings(operator)
+        slot = Lane(types, self.size, bench.allocate)
+        bindings = slot.bindings(operator)
         self._source, self._target = bindings[operator.input_name], bindings[operator.output_name]
         between, end = (
             self._source.end,
-            worker.memory.size,
+            slot.memory.size,
         )  # of whole words: no byte is between a tensor and its guards
         self._outputs = Region(between, end - between)
         self._inputs = Region(0, self._target.offset)
         self._guards = {
-            self._source.offset: worker.memory[: self._source.offset].copy(),
-            self._target.offset: worker.memory[between : self._target.offset].copy(),
-            end: worker.memory[self._target.end :].copy(),
+            self._source.offset: slot.memory[: self._source.offset].copy(),
+            self._target.offset: slot.memory[between : self._target.offset].copy(),
+            end: slot.memory[self._target.end :].copy(),
         }
         self._judge = judges()
         self._judges: queue.SimpleQueue[BlockJudge] = queue.SimpleQueue()
@@ -141,7 +141,7 @@ class Flight:
         self._kernel: Any = bench.create(operator)
         self.stream: BenchStream | None = None
         if not isinstance(self._kernel, (Refusal, Mishap)):
-            self.stream = BenchStream.of(bench, self._kernel, worker.memory, bindings, slots)
+            self.stream = BenchStream.of(bench, self._kernel, slot.memory, bindings, slots)
         if self.stream is not None:
             self.stream.before_recovery = self._settle
 
@@ -155,15 +155,15 @@ class Flight:
 
     def parts(self, blocks: Sequence[Block]) -> list[_Part]:
         """The tensors of some blocks; every other one has another poison."""
-        result = [
+        all_parts = [
             _Part(number, first, poison_for(self.target, Tensor(first, self.size, first)))
             for number, block in enumerate(blocks)
             for first in range(block.start, block.start + block.count, self.size)
         ]
-        for part in result[1::2]:
+        for part in all_parts[1::2]:
             assert part.poison is not None  # noqa: S101  # made above
             part.poison ^= 1 << (8 * self._data_type.itemsize - 1)
-        return result
+        return all_parts
 
     def judge(self, blocks: Sequence[Block]) -> Batch:
         """Judge some blocks.
@@ -185,10 +185,10 @@ class Flight:
                     part = flying.popleft()
                     self.reached = part.block
                     with _timed(batch.totals[part.block], "device"):
-                        values = self.stream.wait(part.slot)
+                        data = self.stream.wait(part.slot)
                     self._send(waiting, free, flying, batch)  # first of all: the device has nothing else to do
                     self._running.append(part)
-                    self._hand_out(part, values, batch)
+                    self._hand_out(part, data, batch)
                 while self._running and (not flying or all(future.done() for future in self._running[0].futures)):
                     part = self._running[0]
                     with _timed(batch.totals[part.block], "wait"):
@@ -228,28 +228,28 @@ class Flight:
         self.stream.submit(part.slot, self._outputs, step=step, poison=poison, run=run)
         self._at = part.first
 
-    def _hand_out(self, part: _Part, values: Bytes, batch: Batch) -> None:
+    def _hand_out(self, part: _Part, data: Bytes, batch: Batch) -> None:
         """Let threads look at what came back."""
         totals = batch.totals[part.block]
         step = -(-self.size // _SHARES)
         if part.poison is None:
             for start in range(0, self.size, step):
-                part.checked.append(self._pool.submit(self._inputs_amiss, part.first, values, start, step))
-            changed = self._changed_guards(values, self._inputs)
+                part.checked.append(self._pool.submit(self._inputs_amiss, part.first, data, start, step))
+            changed = self._changed_guards(data, self._inputs)
             batch.amiss = f"{changed} bytes of guards are not as they were" if changed else ""
             return
         totals.dispatches += 1
-        output = self._output(values)
+        output = self._output(data)
         for start in range(0, self.size, step):
             part.judged.append(self._pool.submit(self._judged, part, output[start : start + step], start))
-        changed = self._changed_guards(values, self._outputs)
+        changed = self._changed_guards(data, self._outputs)
         if changed:
             totals.strays += 1
             totals.note(part.first, self.size, "fail", f"{changed} bytes around the tensors changed")
 
-    def _output(self, values: Bytes) -> Array:
+    def _output(self, data: Bytes) -> Array:
         begin = self._target.offset - self._outputs.offset
-        return values[begin : begin + self._target.size].view(self._data_type.numpy)
+        return data[begin : begin + self._target.size].view(self._data_type.numpy)
 
     def _take_in(self, part: _Part, batch: Batch) -> None:
         for future in part.judged:
@@ -259,8 +259,8 @@ class Flight:
             whole.exact += certified
             whole.add(totals)
             batch.doubtful[part.block] |= bool(kept)
-        for text in part.checked:
-            batch.amiss = batch.amiss or text.result()
+        for check in part.checked:
+            batch.amiss = batch.amiss or check.result()
 
     def _judged(self, part: _Part, output: Array, start: int) -> tuple[Totals, int, int]:
         """Totals of what was looked at closely, how many were right at once, how many equal the poison."""
@@ -277,26 +277,26 @@ class Flight:
                 self._judges.put(judge)
             return totals, 0, sum(places.size for places in kept)
 
-    def _changed_guards(self, values: Bytes, window: Region) -> int:
+    def _changed_guards(self, data: Bytes, window: Region) -> int:
         changed = 0
         for end, pristine in self._guards.items():
             begin = end - pristine.size - window.offset
             if begin >= 0 and end <= window.end:
-                now = values[begin : begin + pristine.size]
+                now = data[begin : begin + pristine.size]
                 changed += 0 if now.tobytes() == pristine.tobytes() else int(np.count_nonzero(now != pristine))
         return changed
 
-    def _inputs_amiss(self, first: int, values: Bytes, begin: int, count: int) -> str:
+    def _inputs_amiss(self, first: int, data: Bytes, begin: int, count: int) -> str:
         """Which elements of the input are not the patterns from ``first`` on, in words; "" where all of them are.
 
         Args:
             first: the first element's.
-            values: the memory up to the output.
+            data: the memory up to the output.
             begin: look from this element on.
             count: at so many.
         """
         bits = self._data_type.bits_dtype
-        x = values[self._source.offset : self._source.end].view(bits)
+        x = data[self._source.offset : self._source.end].view(bits)
         end = min(begin + count, self.size)
         if self._judge.are_consecutive(first + begin, x[begin:end]):
             return ""
@@ -315,9 +315,9 @@ class Flight:
     def prepared_amiss(self, parts: Sequence[_Part]) -> str:
         """What a stream prepares wrong for these tensors, one after the other, while no kernel runs; "" for nothing."""
         for part in parts:
-            text = self._prepared_amiss(part)
-            if text:
-                return text
+            message = self._prepared_amiss(part)
+            if message:
+                return message
         return ""
 
     def _prepared_amiss(self, part: _Part) -> str:
@@ -329,11 +329,10 @@ class Flight:
         del output
         self.stream.release(0)
         self._submit(inputs)
-        values = self.stream.wait(0)
+        data = self.stream.wait(0)
         step = -(-self.size // _SHARES)
         inputs.checked += [
-            self._pool.submit(self._inputs_amiss, part.first, values, start, step)
-            for start in range(0, self.size, step)
+            self._pool.submit(self._inputs_amiss, part.first, data, start, step) for start in range(0, self.size, step)
         ]
         self._running.append(inputs)
         self._settle()

@@ -148,10 +148,10 @@ class Clock:
 def tensors_of(target: Target, block: Block, size: int, subject: Subject) -> Iterator[Tensor]:
     """The tensors of a block."""
     if target.inputs:
-        inputs = sampled(subject, target, block.start, block.count) if target.kind == "sample" else None
+        arrays = sampled(subject, target, block.start, block.count) if target.kind == "sample" else None
         for start in range(0, block.count, size):
             count, first = min(size, block.count - start), block.start + start
-            cut = None if inputs is None else {name: array[start : start + count] for name, array in inputs.items()}
+            cut = None if arrays is None else {name: array[start : start + count] for name, array in arrays.items()}
             yield Tensor(first, count, first, several=cut)
         return
     if target.kind == "bounds":

@@ -33,11 +33,11 @@ _SEEDS = 1_000_003
 def combinations(target: Target, first: int, count: int) -> Arrays:
     """The inputs by name of ``count`` consecutive combinations of patterns, from number ``first`` on; 1-D."""
     numbers = np.arange(first, first + count, dtype=np.uint64)
-    shift, result = target.input_bits, {}
+    shift, arrays = target.input_bits, {}
     for name, data_type in target.inputs:
         shift -= 8 * data_type.itemsize
-        result[name] = (numbers >> np.uint64(shift)).astype(data_type.bits_dtype).view(data_type.numpy)
-    return result
+        arrays[name] = (numbers >> np.uint64(shift)).astype(data_type.bits_dtype).view(data_type.numpy)
+    return arrays
 
 
 def numbers_of(target: Target, inputs: Mapping[str, Array]) -> list[int]:
@@ -51,12 +51,12 @@ def numbers_of(target: Target, inputs: Mapping[str, Array]) -> list[int]:
 
 def combination(target: Target, number: int) -> Arrays:
     """The inputs by name, of one element each, of a combination of patterns."""
-    values: Arrays = {}
+    arrays: Arrays = {}
     for name, data_type in reversed(target.inputs):
         width = 8 * data_type.itemsize
-        values[name] = np.array([number & ((1 << width) - 1)], data_type.bits_dtype).view(data_type.numpy)
+        arrays[name] = np.array([number & ((1 << width) - 1)], data_type.bits_dtype).view(data_type.numpy)
         number >>= width
-    return {name: values[name] for name, _ in target.inputs}
+    return {name: arrays[name] for name, _ in target.inputs}
 
 
 def suspect_values(target: Target, suspect: Suspect) -> tuple[Arrays, np.generic]:
@@ -111,8 +111,8 @@ class SeveralJudge:
         return measurement
 
     def _given(self, inputs: Mapping[str, Array], count: int) -> Arrays:
-        values = {**inputs, **{name: np.repeat(item, count) for name, item in self._single.items()}}
-        return {name: values[name] for name in self._oracle.operator.inputs if name in values}
+        arrays = {**inputs, **{name: np.repeat(element, count) for name, element in self._single.items()}}
+        return {name: arrays[name] for name in self._oracle.operator.inputs if name in arrays}
 
     def judge(self, inputs: Mapping[str, Array], output: Array, poison: int) -> Judged:
         """Judge a piece.
@@ -122,15 +122,15 @@ class SeveralJudge:
             output: 1-D, likewise.
             poison: the bit pattern that every output element held before.
         """
-        values = self._given(inputs, output.size)
+        operands = self._given(inputs, output.size)
         bits = output.view(self._type.bits_dtype)
         with np.errstate(all="ignore"):
-            expected = np.ascontiguousarray(self._oracle.expected(values))
+            expected = np.ascontiguousarray(self._oracle.expected(operands))
             same_bits = bits == expected.view(self._type.bits_dtype)
             differing = np.flatnonzero(~(same_bits & self._oracle.expected_suffices))
             wrong, equal, other = _NONE, 0, 0
             if differing.size:
-                few = {name: array[differing] for name, array in values.items()}
+                few = {name: array[differing] for name, array in operands.items()}
                 got, due = output[differing], expected[differing]
                 held = np.ones(differing.size, bool)
                 held[self._oracle.judge(few, got, due)] = False

@@ -23,8 +23,8 @@ def fill_inputs(memory: Lane, operator: OperatorDesc, target: Target, tensor: Te
     if not target.inputs:
         fill_input(memory, tensor, memory.elements(memory.types[0][0], tensor.count))
         return
-    for name, values in singles_of(operator, target).items():
-        memory.elements(name, 1)[:] = values
+    for name, element in singles_of(operator, target).items():
+        memory.elements(name, 1)[:] = element
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)
         for name, array in _pristine(target, tensor, start, stop).items():

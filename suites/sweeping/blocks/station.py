@@ -70,21 +70,21 @@ class Station:
         self,
         bench: Bench,
         *,
-        number: int = 1,
+        slots: int = 1,
         tensor_elements: int | None = None,
         compiled: bool = True,
         timeout: float | None = None,
         streams: dict[str, Any] | None = None,
     ) -> None:
         self.bench = bench
-        self.lanes = number
+        self.lanes = slots
         self._wanted = tensor_elements
         self._compiled = compiled
         self._timeout = timeout
         self._deadline = math.inf
         self._chosen: dict[tuple[str, Signature | DataType], int] = {}
         self._device = threading.Lock()
-        self._pool = ThreadPoolExecutor(number) if number > 1 else None
+        self._pool = ThreadPoolExecutor(slots) if slots > 1 else None
         self._memories: dict[int, Lane] = {}
         self._judges: dict[tuple[int, OperatorDesc], BlockJudge | SeveralJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
@@ -147,13 +147,13 @@ class Station:
 
         gone = threading.Event()
 
-        def work(number: int) -> None:
+        def work(slot: int) -> None:
             while (index := next(shares)) < len(tensors):  # next() of a count is atomic
                 tensor = tensors[index]
                 operator = with_bound(operators[tensor.count], target, tensor.bound)
                 if gone.is_set():
-                    totals[number].unjudged += tensor.count
-                elif not self._tensor(number, target, tensor, operator, totals[number], size):
+                    totals[slot].unjudged += tensor.count
+                elif not self._tensor(slot, target, tensor, operator, totals[slot], size):
                     gone.set()
 
         if self._pool is None:
@@ -161,19 +161,19 @@ class Station:
         else:
             list(self._pool.map(work, range(self.lanes)))
         whole = totals[0]
-        for total in totals[1:]:
-            whole.add(total)
+        for part in totals[1:]:
+            whole.add(part)
         whole.blocks, whole.failing = 1, int(not whole.clean)
         return whole
 
     # One tensor ------------------------------------------------------------------------------------------
 
     def _tensor(
-        self, number: int, target: Target, tensor: Tensor, operator: OperatorDesc, totals: Totals, size: int
+        self, slot: int, target: Target, tensor: Tensor, operator: OperatorDesc, totals: Totals, size: int
     ) -> bool:
         """Judge a tensor; whether the block goes on: not where it lost the implementation's process, again."""
         clock = Clock(totals.seconds)
-        memory = self._memory(number, operator, size)
+        memory = self._memory(slot, operator, size)
         poison = poison_for(target, tensor)
         output = memory.elements(memory.output, tensor.count)
         memory.guard(operator)
@@ -192,7 +192,7 @@ class Station:
             totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
             return not halt.lost
         changed = memory.strays(operator)
-        judge = self._judge(number, operator, target)
+        judge = self._judge(slot, operator, target)
         altered, kept = judge_tensor(judge, memory, target, tensor, totals, poison)
         if changed:
             totals.strays += 1
@@ -281,8 +281,8 @@ class Station:
             self.bench.closed(kernel)
         self._kernels.clear()
 
-    def _judge(self, number: int, operator: OperatorDesc, target: Target) -> BlockJudge | SeveralJudge:
-        key = (number, operator)
+    def _judge(self, slot: int, operator: OperatorDesc, target: Target) -> BlockJudge | SeveralJudge:
+        key = (slot, operator)
         judge = self._judges.get(key)
         if judge is None:
             if len(self._judges) >= 4 * self.lanes:
@@ -302,14 +302,14 @@ class Station:
         compiled = self._compiled and target.elements >= _WORTH_COMPILING
         return BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
 
-    def _memory(self, number: int, operator: OperatorDesc, size: int) -> Lane:
-        memory = self._memories.get(number)
+    def _memory(self, slot: int, operator: OperatorDesc, size: int) -> Lane:
+        memory = self._memories.get(slot)
         last = operator.output_name
         names = (*(name for name in operator.tensors if name != last), last)
         types = tuple((name, operator.tensors[name].data_type) for name in names)
         if memory is None or memory.types != types or memory.size != size:
             with self._device:  # shared memory is handed out to one at a time
-                memory = self._memories[number] = Lane(types, size, self.bench.allocate)
+                memory = self._memories[slot] = Lane(types, size, self.bench.allocate)
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:

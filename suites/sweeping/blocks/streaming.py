@@ -99,15 +99,15 @@ class Streaming:
                 (_, ended), self._ended = self._ended, None
                 self._drop()  # another target's: this one's had not begun
                 raise ended
-            opened = self._opened(target, blocks)
-            if opened is None:
+            pipeline = self._opened(target, blocks)
+            if pipeline is None:
                 return self._ordinarily(target, blocks)
             if self._is_looked_into(target, blocks[0]):
-                lie = opened.prepared_amiss(opened.parts(blocks)[:1])
+                lie = pipeline.prepared_amiss(pipeline.parts(blocks)[:1])
                 if lie:
                     self._ground(lie)
                     return self._ordinarily(target, blocks)
-            batch = opened.judge(blocks)
+            batch = pipeline.judge(blocks)
         except StreamEnded as ended:
             return self._after(ended, target, blocks)
         if not batch.amiss and not any(batch.doubtful):
@@ -132,18 +132,18 @@ class Streaming:
         offered = bool(self._bench.info.details.get("streams")) and self._endings < _MOST_ENDINGS
         if target.elements < self._least or not offered:
             return None
-        made = self._flight
-        if made is not None and (made.target != target or made.size != size):
+        pipeline = self._flight
+        if pipeline is not None and (pipeline.target != target or pipeline.size != size):
             self._drop()
-            made = None
-        if made is None:
-            made = self._flight = self._made(target, size)
-            if made.stream is None:
+            pipeline = None
+        if pipeline is None:
+            pipeline = self._flight = self._made(target, size)
+            if pipeline.stream is None:
                 self._refused.add(target.key)
                 self._drop()
                 return None
-        made.reached = 0
-        return made
+        pipeline.reached = 0
+        return pipeline
 
     def _made(self, target: Target, size: int) -> Flight:
         operator = described(self._bench.tables, target, self._bench.level, size)
@@ -159,13 +159,13 @@ class Streaming:
         )
 
     def _drop(self) -> None:
-        block, self._flight = self._flight, None
-        if block is not None:
-            if block.stream is not None:
-                for name, spent in block.stream.seconds.items():
+        pipeline, self._flight = self._flight, None
+        if pipeline is not None:
+            if pipeline.stream is not None:
+                for name, spent in pipeline.stream.seconds.items():
                     self.seconds[name] = self.seconds.get(name, 0.0) + spent
             with contextlib.suppress(StreamEnded):
-                block.close()
+                pipeline.close()
 
     def _ground(self, why: str) -> None:
         """No more streams on this device."""
@@ -190,43 +190,43 @@ class Streaming:
         self._ways.forget()
         self._endings += 1
         totals = self._ordinarily(target, blocks)
-        item, mishap = totals[reached], ended.mishap
-        if mishap.outcome == "device_lost" and item.clean:
-            item.stopped += 1
-            item.failing = 1
-            item.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
+        reached_totals, mishap = totals[reached], ended.mishap
+        if mishap.outcome == "device_lost" and reached_totals.clean:
+            reached_totals.stopped += 1
+            reached_totals.failing = 1
+            reached_totals.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
         elif not ended.lost:
             self._told(f"a stream of the backend came to its end: {mishap.text}; its blocks' inputs were uploaded")
         return totals
 
     def _decided(self, target: Target, blocks: Sequence[Block], batch: Batch) -> list[Totals]:
         """The totals of a batch in which something looked wrong."""
-        result: list[Totals] = []
+        block_totals: list[Totals] = []
         for block, totals, doubtful in zip(blocks, batch.totals, batch.doubtful, strict=True):
-            result.append(self._ways.ordinary(target, block) if doubtful or batch.amiss else totals)
+            block_totals.append(self._ways.ordinary(target, block) if doubtful or batch.amiss else totals)
         numbers = [
             number
-            for number, (totals, now) in enumerate(zip(batch.totals, result, strict=True))
+            for number, (totals, now) in enumerate(zip(batch.totals, block_totals, strict=True))
             if now.clean and not totals.clean
         ]
-        if not numbers and not (batch.amiss and all(totals.clean for totals in result)):
+        if not numbers and not (batch.amiss and all(totals.clean for totals in block_totals)):
             self._drop()  # what the device's memory holds by now is not what the next batch should begin with
-            return result
+            return block_totals
         try:
             self._drop()
-            opened = self._opened(target, blocks)
-            lie = "" if opened is None else opened.prepared_amiss(opened.parts(blocks))
+            pipeline = self._opened(target, blocks)
+            lie = "" if pipeline is None else pipeline.prepared_amiss(pipeline.parts(blocks))
         except StreamEnded as ended:
             lie = ended.mishap.text
         if lie:
             self._ground(lie)
-            return result
+            return block_totals
         for number in numbers:
-            result[number] = batch.totals[number]
+            block_totals[number] = batch.totals[number]
         if not numbers:
-            last = result[-1]
+            last = block_totals[-1]
             last.altered += 1
             last.failing = 1
             last.note(blocks[-1].start, blocks[-1].count, "fail", f"after dispatches in flight {batch.amiss}")
         self._drop()
-        return result
+        return block_totals

@@ -165,10 +165,8 @@ class Plan:
     @property
     def digest(self) -> str:
         """What two plans share if and only if they ask for the same."""
-        message = [
-            [target.key, target.clause, target.kind, target.size, target.block_size()] for target in self.targets
-        ]
-        return hashlib.sha256(json.dumps(message).encode()).hexdigest()[:16]
+        rows = [[target.key, target.clause, target.kind, target.size, target.block_size()] for target in self.targets]
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
 def bound_value(index: int, *, tie: bool) -> np.float32:

@@ -187,20 +187,20 @@ class Totals:
             "fractions": lambda value: _known(_counts(value), FRACTIONS),
             "classes": lambda value: _known(_counts(value), CLASSES),
             "wrong_classes": lambda value: _known(_counts(value), CLASSES),
-            "suspects": lambda value: tuple(_suspect(item) for item in _list(value, MOST_SUSPECTS)),
-            "troubles": lambda value: tuple(_trouble(item) for item in _list(value, MOST_TROUBLES)),
+            "suspects": lambda value: tuple(_suspect(entry) for entry in _list(value, MOST_SUSPECTS)),
+            "troubles": lambda value: tuple(_trouble(entry) for entry in _list(value, MOST_TROUBLES)),
             "seconds": _seconds,
             "accuracy": _accuracy,
         }
-        mapping: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name, value in written.items():
             if name not in cls.__dataclass_fields__:
                 raise MalformedTotals(f"there is no {name[:40]!r}")
             try:
-                mapping[name] = readers.get(name, _count)(value)
+                arguments[name] = readers.get(name, _count)(value)
             except MalformedTotals as error:
                 raise MalformedTotals(f"{name}: {error}") from None
-        return cls(**mapping)
+        return cls(**arguments)
 
     def blame(self, x: Array, got: Array, data_type: DataType, start: int = 0, count: int = 0) -> None:
         """Count wrong elements: their inputs ``x`` and outputs ``got``, 1-D; the tensor's place in the target."""
@@ -236,9 +236,9 @@ class Totals:
         """
         name, data_type = next(iter(types.items()))
         self._count_wrong(inputs[name], data_type)
-        ranks = np.sum([simplicity(inputs[item]) for item in types], axis=0)
+        ranks = np.sum([simplicity(inputs[tensor]) for tensor in types], axis=0)
         best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
-        numbers = numbered({item: inputs[item][best] for item in types})
+        numbers = numbered({tensor: inputs[tensor][best] for tensor in types})
         self._suspect(
             Suspect(float(ranks[index]), number, int(got[index]), start, count)
             for index, number in zip(best, numbers, strict=True)
@@ -357,8 +357,8 @@ def lost(count: int, elements: int, start: int, outcome: str, text: str) -> Tota
 def added(everything: Iterable[Totals]) -> Totals:
     """The sum of all."""
     whole = Totals()
-    for totals in everything:
-        whole.add(totals)
+    for part in everything:
+        whole.add(part)
     return whole
 
 
@@ -370,10 +370,10 @@ def _preferred(bits: Array, data_type: DataType) -> Array:
         magnitude = np.abs(bits.view(data_type.numpy).astype(np.float64))
         return np.argpartition(magnitude, _PREFERRED)[:_PREFERRED]
     information = np.finfo(data_type.numpy)
-    item = data_type.bits_dtype.type(1)
+    unit = data_type.bits_dtype.type(1)
     # The lowest bit that is set says how short the significand is; a power of two is the shortest.
-    lowest = np.minimum(bits & (~bits + item), item << data_type.bits_dtype.type(information.nmant))
-    lowest[bits & data_type.bits_dtype.type((1 << information.nmant) - 1) == 0] = item << information.nmant
+    lowest = np.minimum(bits & (~bits + unit), unit << data_type.bits_dtype.type(information.nmant))
+    lowest[bits & data_type.bits_dtype.type((1 << information.nmant) - 1) == 0] = unit << information.nmant
     enough = np.partition(lowest, bits.size - MOST_SUSPECTS)[bits.size - MOST_SUSPECTS]
     candidates = np.flatnonzero(lowest >= enough)
     exponents = exponents_of(bits[candidates].view(data_type.numpy), data_type).astype(np.int64)

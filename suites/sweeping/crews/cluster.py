@@ -60,8 +60,8 @@ class Cluster:
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            text = str(error) or type(error).__name__
-            raise UsageError(f"no scheduler answers at {address}: {text}", "start `dask scheduler` there") from None
+            reason = str(error) or type(error).__name__
+            raise UsageError(f"no scheduler answers at {address}: {reason}", "start `dask scheduler` there") from None
         self.size = len(self._client.ncores())
         if not self.size:
             self._client.close()
@@ -112,14 +112,14 @@ class Cluster:
         try:
             totals: Totals = future.result()
         except KilledWorker as killed:
-            text = f"it took down every worker that tried it: {killed}"
-            totals = lost(block.count, target.elements_in(block), block.start, "crash", text)
+            message = f"it took down every worker that tried it: {killed}"
+            totals = lost(block.count, target.elements_in(block), block.start, "crash", message)
         return totals
 
     def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
         """The failures of a target, found by any worker."""
-        failure_records: list[FailureRecord] = self._ask("explain", target, totals)
-        return failure_records
+        failures: list[FailureRecord] = self._ask("explain", target, totals)
+        return failures
 
     def close(self) -> None:
         """Leave the scheduler; the workers stay."""

@@ -167,9 +167,9 @@ class Processes:
                 try:
                     if late:
                         raise EOFError
-                    result = _answer(seat.pipe.recv())
+                    answer = _answer(seat.pipe.recv())
                 except (EOFError, ConnectionError):
-                    text = ("timeout", f"no answer in {self._timeout:g} s") if late else ("crash", _exit(seat))
+                    loss = ("timeout", f"no answer in {self._timeout:g} s") if late else ("crash", _exit(seat))
                     self._dismissed(seat)
                     self._seats[index] = self._hired()
                     again += [*seat.jobs][1:]
@@ -178,12 +178,12 @@ class Processes:
                         if attempts[block] < _ATTEMPTS:
                             again.append((target, [block]))  # alone: whichever of them it was is told by itself
                         else:
-                            yield block, lost(block.count, target.elements_in(block), block.start, *text)
+                            yield block, lost(block.count, target.elements_in(block), block.start, *loss)
                 else:
                     seat.jobs.popleft()
                     seat.since = time.monotonic()
                     self._given(seat, again, queue, ahead)  # before anything is written down: it need not wait for that
-                    yield from zip(blocks, result, strict=True)
+                    yield from zip(blocks, answer, strict=True)
 
     @staticmethod
     def _given(
@@ -202,8 +202,8 @@ class Processes:
         if free is None:
             free = self._hired()
             self._seats.append(free)
-        failure_records: list[FailureRecord] = self._ask(free, "explain", target, totals)
-        return failure_records
+        failures: list[FailureRecord] = self._ask(free, "explain", target, totals)
+        return failures
 
     def close(self) -> None:
         """Let idle workers close their devices, end the others and what is left of implementations; once is enough."""

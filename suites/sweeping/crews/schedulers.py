@@ -39,12 +39,12 @@ def check_scheduler(address: str, seconds: float) -> None:
         if scheme != "tcp":
             return
         host, port = parse_host_port(location)
-        text = _said(host, port, seconds)
+        greeting = _said(host, port, seconds)
     except (OSError, ValueError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(f"no scheduler answers at {address}: {reason}", mend) from None
-    if text:
-        raise UsageError(f"what answers at {address} is no Dask scheduler: {text}", mend)
+    if greeting:
+        raise UsageError(f"what answers at {address} is no Dask scheduler: {greeting}", mend)
 
 
 def _said(host: str, port: int, seconds: float) -> str:

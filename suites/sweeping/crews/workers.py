@@ -134,10 +134,10 @@ class Worker:
         """The device with its kernels and lanes."""
         if self._station is None:
             beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
-            number = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
+            slots = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
             self._station = Station(
                 self.bench,
-                number=number,
+                slots=slots,
                 tensor_elements=self._orders.tensor_elements or None,
                 compiled=self._orders.compiled,
                 timeout=self._orders.timeout,
