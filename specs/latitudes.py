@@ -1,7 +1,7 @@
 """The latitudes that the oracles know how to apply: each a named transform of what is acceptable.
 
 The oracles apply one where a clause of the operator's table lists it for the tensors' type, and nowhere else
-(:meth:`dmlcts.specs.tables.law.Law.latitudes`). What each permits, and whether ``--strict`` keeps it, stands in
+(:meth:`dmlcts.specs.tables.law.Law.latitudes`). What each permits, and whether ``--strict-ieee`` keeps it, stands in
 ``shared/latitude.yaml``; what is left without it is IEEE 754 arithmetic in the tensor's type, or what the documented
 casts give.
 """

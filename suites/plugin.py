@@ -27,16 +27,11 @@ from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
 from dmlcts.suites.generation.drawn.seeding import draw_as_the_run_says, draw_from_the_seed_alone
 from dmlcts.suites.generation.profiles import PROFILES
-from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
+from dmlcts.suites.options.pytest_options import add_options, typed_options
+from dmlcts.suites.options.table import OPTIONS
 from dmlcts.suites.rerunning.collecting import COLLECTION, DONE, RECORD, Collector, Counting
 from dmlcts.suites.running.item_record import broken_record
-from dmlcts.suites.running.options import (
-    DEFAULT_BACKEND,
-    DEFAULT_RESULTS,
-    DEFAULT_SEED,
-    ISOLATIONS,
-    Settings,
-)
+from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import Run, key_of
 
 _SETTINGS = pytest.StashKey[Settings]()
@@ -49,57 +44,7 @@ _SELFTEST = Path(__file__).resolve().parent / "selftest"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that ``dmlcts run`` has as well."""
     group = parser.getgroup("dmlcts", "conformance of DirectML element-wise operators (dmlcts)")
-    group.addoption(
-        "--backend",
-        help="the implementation: a registered name (see `dmlcts backends`), "
-        "package.module:attribute, or path/to/file.py:attribute "
-        f"(default: {DEFAULT_BACKEND}, together with the suite's own tests)",
-    )
-    group.addoption(
-        "--option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of the backend; repeatable (`dmlcts run` calls it -o)",
-    )
-    group.addoption("--results", default=DEFAULT_RESULTS, metavar="DIR", help="folder for records (default: results)")
-    group.addoption("--operator", action="append", default=[], help="only these operators or groups; repeatable")
-    group.addoption("--data-type", action="append", default=[], help="only these element types; repeatable")
-    group.addoption("--clause", action="append", default=[], metavar="GLOB", help="only these clauses; repeatable")
-    group.addoption("--feature-level", metavar="LEVEL", help="judge at this level (default: the one the device claims)")
-    group.addoption("--profile", choices=list(PROFILES), default="quick", help="how much to generate (default: quick)")
-    group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all random values (default: {DEFAULT_SEED})")
-    group.addoption(
-        "--strict-ieee",
-        dest="dmlcts_strict",
-        action="store_true",
-        help="permit IEEE 754 behaviour only (`dmlcts run` calls it --strict)",
-    )
-    group.addoption(
-        "--isolation",
-        choices=ISOLATIONS,
-        help="run the implementation in its own process or in this one (`none`: only with code you trust; "
-        "default: process for every backend but cpu)",
-    )
-    group.addoption(
-        "--dispatch-timeout",
-        dest="dmlcts_timeout",
-        default=str(DEFAULT_TIMEOUT),
-        metavar="SECONDS",
-        help="time limit for one call of an isolated implementation (default: 30; `dmlcts run` calls it --timeout)",
-    )
-    group.addoption("--shard", metavar="I/N", help="run only every Nth test, from the Ith on; see `dmlcts merge`")
-    group.addoption(
-        "--resume", dest="dmlcts_resume", action="store_true", help="continue the interrupted run in the results folder"
-    )
-    group.addoption("--waivers", metavar="FILE", help="failures that you accept, see reports/CERTIFYING.md")
-    group.addoption(
-        "--tables",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="a file or folder with additional operator tables; repeatable",
-    )
+    add_options(group)
 
 
 def _refuse_misplaced(config: pytest.Config) -> None:
@@ -108,37 +53,24 @@ def _refuse_misplaced(config: pytest.Config) -> None:
     Raises:
         UsageError: with the spelling that the suite takes.
     """
-    for override in config.getoption("override_ini") or ():
-        name = override.partition("=")[0]
+    for value in config.getoption("override_ini") or ():
+        name = value.partition("=")[0]
         if name == "strict":
-            raise UsageError("--strict is an option of pytest, and asks the suite nothing", "write --strict-ieee")
+            raise UsageError(
+                "--strict is an option of pytest, and asks the suite nothing", f"write {OPTIONS['strict'].spelling}"
+            )
         try:
             config.getini(name)
         except ValueError:
-            raise UsageError(f"-o {override} is no setting of pytest", f"write --option {override}") from None
+            raise UsageError(
+                f"-o {value} is no setting of pytest", f"write {OPTIONS['options'].spelling} {value}"
+            ) from None
 
 
 def _read(config: pytest.Config) -> Settings:
-    option = config.getoption
-    if option("--backend"):
+    if config.getoption("--backend"):
         _refuse_misplaced(config)
-    return Settings.read(
-        backend=option("--backend") or DEFAULT_BACKEND,
-        options=option("--option"),
-        results=option("--results"),
-        operators=option("--operator"),
-        data_types=option("--data-type"),
-        clauses=option("--clause"),
-        feature_level=option("--feature-level"),
-        profile=option("--profile"),
-        seed=option("--seed"),
-        strict=option("dmlcts_strict"),
-        extra_tables=option("--tables"),
-        isolation=option("--isolation"),
-        timeout=option("dmlcts_timeout"),
-        shard=option("--shard"),
-        waivers=option("--waivers"),
-    )
+    return Settings.read(**typed_options(config))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,7 +22,7 @@ runners() {
 
 offline() {
   local code=0
-  .venv/bin/dmlcts offline export --feature-level 5.0 --operator "$some_exact" -o "$work/cases"
+  .venv/bin/dmlcts offline export --feature-level 5.0 --operator "$some_exact" --output "$work/cases"
   mkdir "$work/outputs"
   "$work/plain_runner" --offline "$work/cases" "$work/outputs"
   .venv/bin/dmlcts offline judge "$work/cases" "$work/outputs" --results "$work/offline" > "$work/offline.txt" || code=$?

@@ -34,8 +34,8 @@ wheel_runs() {
 
 wheel_certifies() {
   .venv/bin/dmlcts keygen acme
-  quietly certified.txt .venv/bin/dmlcts certify --backend cpu --operators LOGICAL_NOT --product cpu --vendor ACME \
-    --key acme.key -o submission.zip --results certification
+  quietly certified.txt .venv/bin/dmlcts certify --backend cpu --operator LOGICAL_NOT --product cpu --vendor ACME \
+    --key acme.key --output submission.zip --results certification
 }
 
 # By the checkout; and not once a byte of it is another.

@@ -19,7 +19,7 @@ def obliged_operators(tables: Tables, level: FeatureLevel) -> tuple[str, ...]:
 
 
 def wanted_operators(text: str, tables: Tables) -> tuple[str, ...]:
-    """The full names that ``--operators`` asks for, sorted; empty for all that the level obliges.
+    """The full names that ``--operator`` asks for, sorted; empty for all that the level obliges.
 
     Args:
         text: "all", or names and groups of operators, separated by commas.
@@ -32,7 +32,7 @@ def wanted_operators(text: str, tables: Tables) -> tuple[str, ...]:
     if [name.lower() for name in names] == [ALL]:
         return ()
     if not names or ALL in map(str.lower, names):
-        raise UsageError(f"--operators {text!r} names no operators", f"give {ALL} alone, or names as clip,round")
+        raise UsageError(f"--operator {text!r} names no operators", f"give {ALL} alone, or names as clip,round")
     return tuple(sorted({table.operator for name in names for table in tables.selected(name)}))
 
 
@@ -46,7 +46,7 @@ def named_operators(wanted: tuple[str, ...], tables: Tables, level: FeatureLevel
     idle = [name for name in wanted if name not in obliged]
     if idle:
         cause = f"feature level {level} obliges nothing of {', '.join(idle)}"
-        raise UsageError(cause, "certify a higher --feature-level, or leave them out of --operators")
+        raise UsageError(cause, "certify a higher --feature-level, or leave them out of --operator")
     return wanted or obliged
 
 

@@ -202,7 +202,9 @@ def collected(kept: Iterable[KeptResult], strict: bool = False) -> Collection:
     """
     every = sorted(kept, key=lambda result: (result.finished, result.tables, result.data))
     if not every:
-        raise UsageError("there are no results to make a site of", "give results files: `dmlcts site RESULTS… -o DIR`")
+        raise UsageError(
+            "there are no results to make a site of", "give results files: `dmlcts site RESULTS… --output DIR`"
+        )
     counts = Counter(result.tables for result in reversed(every))  # in the order in which they are first met
     modified = sum(bool(result.results["suite"]["modified"]) for result in every)
     groups: dict[tuple[str, str, str], list[KeptResult]] = defaultdict(list)

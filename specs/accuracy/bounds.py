@@ -30,7 +30,7 @@ def accepted(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, s
         law: what the tables say of the operator.
         operator: the description.
         inputs: 1-D arrays of one length, by the tensors' names, of the tensors' types.
-        strict: whether ``--strict`` narrows the latitudes and tolerances.
+        strict: whether ``--strict-ieee`` narrows the latitudes and tolerances.
     """
     if law.of_one_input:
         return VectorOracle(law, operator, strict=strict).acceptance(inputs[operator.input_name])
@@ -52,7 +52,7 @@ def reach(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, stri
         law: what the tables say of the operator.
         operator: the description.
         inputs: 1-D arrays of one length, by the tensors' names, of the tensors' types.
-        strict: whether ``--strict`` narrows the latitudes and tolerances.
+        strict: whether ``--strict-ieee`` narrows the latitudes and tolerances.
 
     Returns:
         The distances; NaN where any value is acceptable, or no number is.

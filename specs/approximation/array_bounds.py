@@ -69,7 +69,7 @@ class Around:
         return np.where(nan_operand, self.exact.low, least), np.where(nan_operand, self.exact.high, most)
 
     def strict_span(self, tolerance: Tolerance | None, judged: Tolerance | None) -> tuple[Array, Array]:
-        """What ``--strict`` leaves: what both the strict and, where it speaks, the judged rule permit."""
+        """What ``--strict-ieee`` leaves: what both the strict and, where it speaks, the judged rule permit."""
         least, most = self.span(tolerance, strict=True)
         if judged is None:
             return least, most

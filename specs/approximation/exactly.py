@@ -335,7 +335,7 @@ class _Steps:
         permitted = partial(_permitted, form, real=real, operands=operands, bits=bits, outer=outer)
         span = permitted(tolerance, strict=oracle.strict)
         judged = oracle.law.tolerance(function.name, kind, strict=False) if oracle.strict else None
-        if judged is not None and _is_about(judged, operands):  # --strict asks for both
+        if judged is not None and _is_about(judged, operands):  # --strict-ieee asks for both
             wider = permitted(judged, strict=False)
             span = Span(max(span.low, wider.low, key=by_value), min(span.high, wider.high, key=by_value))
         members: set[Any] = {span}

@@ -274,7 +274,7 @@ class _Steps:
         return _Value(target, intervals)
 
     def _narrowed(self, interval: Interval, target: DataType) -> list[Interval]:
-        """In a narrower type: of a number either of the two next to it, of which --strict leaves the nearest."""
+        """In a narrower type: of a number either of the two next to it, of which --strict-ieee leaves the nearest."""
         if self.oracle.strict:
             low, high = (rounding.nearest(end, target) for end in (interval.low, interval.high))
             return [replace(interval, low=low, high=high)]

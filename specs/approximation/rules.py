@@ -80,7 +80,7 @@ def readings(law: Law, expression: Expression, signature: Signature, *, strict: 
         law: what the tables say of the operator.
         expression: its formula, without choices.
         signature: the types.
-        strict: leave the ways that ``--strict`` keeps.
+        strict: leave the ways that ``--strict-ieee`` keeps.
     """
     formulas = [(expression, None), *law.permitted_formulas(signature, strict=strict)]
     types = {data_type for _, data_type in signature.types}
@@ -98,7 +98,7 @@ class DescribedResults:
     Args:
         law: what the tables say of the operator.
         operator: the description; its tensors say which types the type variables stand for.
-        strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
+        strict: whether the strict tolerances count, and only the latitudes that ``--strict-ieee`` keeps.
 
     Raises:
         UsageError: no accuracy rule is about the description's types.

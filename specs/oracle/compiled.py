@@ -1,6 +1,6 @@
 """The compiled first comparison (extra ``fast``): formulas on bit patterns, in integers alone, by numba.
 
-It computes what ``--strict`` leaves, one output for each input, without a single floating-point operation, and
+It computes what ``--strict-ieee`` leaves, one output for each input, without a single floating-point operation, and
 compares it with the output's bits; so it shares neither code nor arithmetic with the numpy oracle that it spares
 work. It only ever says "all of these are right"; whatever it does not certify is judged by numpy.
 """

@@ -287,7 +287,7 @@ class ExactOracle:
     Args:
         law: what the tables say of the operator (``Tables.law``).
         operator: the description; the input tensor's data type decides between the rules.
-        strict: whether ``--strict`` leaves only the latitudes that it keeps.
+        strict: whether ``--strict-ieee`` leaves only the latitudes that it keeps.
 
     Raises:
         Unconstrained: a FLOAT attribute is NaN, infinite or outside the integer type, and a clause leaves that open.
@@ -324,7 +324,7 @@ def acceptable(law: Law, operator: OperatorDesc, bits: int, *, strict: bool = Fa
         law: what the tables say of the operator (``Tables.law``).
         operator: the description.
         bits: the input element's pattern in the input tensor's data type.
-        strict: whether ``--strict`` leaves only the latitudes that it keeps.
+        strict: whether ``--strict-ieee`` leaves only the latitudes that it keeps.
 
     Raises:
         Unconstrained: no acceptance follows from the pages.

@@ -63,7 +63,7 @@ class TypedOracle:
     Args:
         law: what the tables say of the operator.
         operator: the description; its tensors say which types the type variables stand for.
-        strict: whether ``--strict`` leaves only the latitudes that it keeps.
+        strict: whether ``--strict-ieee`` leaves only the latitudes that it keeps.
 
     Raises:
         UsageError: an accuracy rule is about the description's types.

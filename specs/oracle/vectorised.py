@@ -50,7 +50,7 @@ class VectorOracle:
     Args:
         law: what the tables say of the operator (``Tables.law``).
         operator: the description whose attributes count.
-        strict: leave only the latitudes that ``--strict`` keeps.
+        strict: leave only the latitudes that ``--strict-ieee`` keeps.
         casts: integers to take for FLOAT attributes instead of casting them, by name; for judging what
             an implementation made of a bound whose cast the pages leave open.
         plain: apply no latitude at all; what comes out is acceptable under every law.

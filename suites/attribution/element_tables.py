@@ -111,7 +111,7 @@ def dump(folder: Path, case: Case, records: Sequence[Dispatch]) -> list[Path]:
 
     ``input.npy`` (of several inputs ``ATensor.npy`` and so on) and ``output.npy`` have the tensors' sizes and element
     type; ``acceptable.npy`` has one more dimension in front, of the alternatives (a NaN stands for any NaN, a zero for
-    both zeros unless ``--strict``); ``wrong.npy`` is boolean, and
+    both zeros unless ``--strict-ieee``); ``wrong.npy`` is boolean, and
     ``any_value.npy``, where it stands, says which elements nothing constrains.
 
     Raises:

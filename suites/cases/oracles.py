@@ -236,7 +236,7 @@ class ApproximateResults(_NamedInputs):
     Args:
         law: what the tables say of the operator.
         operator: the description.
-        strict: the strict tolerances count, and only the latitudes that ``--strict`` keeps.
+        strict: the strict tolerances count, and only the latitudes that ``--strict-ieee`` keeps.
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
@@ -263,7 +263,7 @@ class SeveralInputs(_NamedInputs):
     Args:
         law: what the tables say of the operator.
         operator: the description.
-        strict: leave only the latitudes and tolerances that ``--strict`` keeps.
+        strict: leave only the latitudes and tolerances that ``--strict-ieee`` keeps.
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:

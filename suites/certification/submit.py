@@ -118,7 +118,7 @@ class Order:
             waivers=options["waivers"],
             isolation=options["isolation"],
             timeout=options["timeout"],
-            operators=wanted_operators(options["operators"], load_tables()),
+            operators=wanted_operators(",".join(options["operators"]), load_tables()),
         )
         return cls(
             settings,
@@ -302,7 +302,9 @@ def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Ca
 def _check_output(path: Path) -> None:
     """Find out before a long run, not after it, that its submission cannot be written."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"cannot write {path}", "give a file in a folder that exists and can be written, with -o")
+        raise UsageError(
+            f"cannot write {path}", "give a file in a folder that exists and can be written, with --output"
+        )
 
 
 def _check_operators(settings: Settings) -> None:

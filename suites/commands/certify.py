@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from dmlcts.suites.certification.command import certify_options
 from dmlcts.suites.console.exit_codes import NO_VERDICT
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import say
+from dmlcts.suites.options.command_line import options_of
 
 _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something could not be decided. " + NO_VERDICT
 
@@ -24,7 +24,7 @@ _CERTIFY_EXIT_CODES = (
 
 
 @click.command(epilog=_CERTIFY_EXIT_CODES)
-@certify_options
+@options_of("certify")
 def certify(**options: Any) -> None:
     r"""Run the certification profile and write a signed submission.
 
@@ -34,7 +34,7 @@ def certify(**options: Any) -> None:
     \b
     dmlcts keygen vendor
     dmlcts certify --backend mine --feature-level 5.0 --product "Driver 1.2" --vendor ACME \
-      --key vendor.key -o submission.zip
+      --key vendor.key --output submission.zip
     """
     from dmlcts.reports.documents.outcomes import exit_code
     from dmlcts.suites.certification import submit
@@ -45,27 +45,9 @@ def certify(**options: Any) -> None:
 
 @click.command(epilog=_EXIT_CODES)
 @click.argument("submission", type=click.Path(), metavar="SUBMISSION.zip")
-@click.option(
-    "--trust",
-    "trusted",
-    multiple=True,
-    type=click.Path(),
-    metavar="FILE.pub",
-    help="A public key whose signature counts; repeatable.",
-)
-@click.option("--markdown", "page", type=click.Path(), metavar="FILE", help="Also write the verification as a page.")
-@click.option(
-    "--challenge", metavar="DIGITS", help="The challenge that you handed out: the evidence must be drawn from it."
-)
-@click.option(
-    "--waivers-on",
-    "day",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DAY",
-    help="Check the waivers' dates against this day, such as 2027-01-31 (default: today).",
-)
+@options_of("verify")
 def verify(
-    submission: str, trusted: tuple[str, ...], page: str | None, challenge: str | None, day: datetime | None
+    submission: str, trusted: tuple[str, ...], markdown_path: str | None, challenge: str | None, day: datetime | None
 ) -> None:
     """Verify a submission on any machine, without a device and without trusting its contents.
 
@@ -85,9 +67,9 @@ def verify(
     verification = reverifying.verify(submission, ours, trusted=keys, day=on, challenge=drawn)
     for line in verification.text():
         say(line)
-    if page is not None:
-        write_text(Path(page), verification.markdown(Path(submission).name))
-        say(f"written: {page}")
+    if markdown_path is not None:
+        write_text(Path(markdown_path), verification.markdown(Path(submission).name))
+        say(f"written: {markdown_path}")
     sys.exit(verification.exit_code)
 
 

@@ -8,39 +8,17 @@ from typing import Any
 
 import click
 
-from dmlcts.suites.commands.options import UNAVAILABLE, generation_options, judging_options, selection_options
+from dmlcts.suites.commands.options import UNAVAILABLE
 from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.options.command_line import options_of
 
 
 @click.command()
 @click.argument("backends", nargs=-1, metavar="[BACKEND]…")
-@click.option(
-    "--from",
-    "folders",
-    multiple=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Include a finished run: its folder or its results.json[.gz]; repeatable.",
-)
-@click.option(
-    "--results",
-    default="comparison",
-    show_default=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for the backends' results, one subfolder each.",
-)
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
-@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
-@click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
-@click.option("--mixed", is_flag=True, help="Also compare runs of different tables, and mark them.")
-@selection_options
-@judging_options
-@generation_options
-@click.option("-n", "workers", default="", metavar="N", help="Run each in N processes (or `auto`).")
+@options_of("compare")
 def compare(
     backends: tuple[str, ...],
-    folders: tuple[str, ...],
+    parts: tuple[str, ...],
     results: str,
     json_path: str | None,
     html_path: str | None,
@@ -70,11 +48,11 @@ def compare(
     from dmlcts.suites.running.options import Settings
     from dmlcts.suites.running.side_by_side import Contender, judge_all, read_all
 
-    if not backends and not folders:
+    if not backends and not parts:
         raise UsageError("nothing to compare", "name backends, as in `dmlcts compare cpu onnxruntime`")
     settings = Settings.read(**options)
     arguments = [*settings.shared_arguments(), *(["-n", workers] if workers else [])]
-    columns = read_all(folders)
+    columns = read_all(parts)
     contenders = [Contender.parse(written) for written in backends]
     if not mixed:  # before anything is judged
         made = [

@@ -11,6 +11,7 @@ import click
 
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import Commands, complain, say, tell
+from dmlcts.suites.options.command_line import options_of
 
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
 
@@ -42,8 +43,8 @@ def write(results: str, path: str) -> None:
     entries = many(len(made.entries), "entry", "entries")
     say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
-        subject = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
-        say(f"{subject} no reason yet: say it under `because`")
+        text = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
+        say(f"{text} no reason yet: say it under `because`")
 
 
 @baseline.command()
@@ -75,16 +76,9 @@ def check(results: str, path: str) -> None:
 @baseline.command()
 @_RESULTS
 @click.argument("path", type=click.Path(), metavar="FILE")
-@click.option("--json", "json_path", type=click.Path(), metavar="OUT", help="Write the triage as JSON.")
-@click.option(
-    "--tables",
-    multiple=True,
-    type=click.Path(),
-    metavar="PATH",
-    help="A file or folder of further operator tables; repeatable.",
-)
+@options_of("baseline triage")
 @judges_nothing
-def triage(results: str, path: str, json_path: str | None, tables: tuple[str, ...]) -> None:
+def triage(results: str, path: str, json_path: str | None, extra_tables: tuple[str, ...]) -> None:
     r"""Show each cause of failures in a run, its reason in FILE, and the reports upstream with their state.
 
     FILE is a baseline. Its reasons may name reports: `upstream: [{report: my-report.md, state: drafted}]`. The state is
@@ -100,7 +94,9 @@ def triage(results: str, path: str, json_path: str | None, tables: tuple[str, ..
     from dmlcts.reports.documents.writing import write_json
     from dmlcts.specs.loading import load_tables
 
-    document = triages.triage_of(load_results(results), load_tables(*map(Path, tables)), baselines.load(Path(path)))
+    document = triages.triage_of(
+        load_results(results), load_tables(*map(Path, extra_tables)), baselines.load(Path(path))
+    )
     for line in triages.lines(document):
         say(line)
     say(f"{many(len(document['causes']), 'cause')}, {triages.unexplained(document)} without a reason")
@@ -111,24 +107,15 @@ def triage(results: str, path: str, json_path: str | None, tables: tuple[str, ..
 
 @click.command()
 @_RESULTS
-@click.option("--baseline", "known", type=click.Path(), metavar="FILE", help="The baseline that holds the reasons.")
-@click.option("--markdown", "path", type=click.Path(), metavar="FILE", help="Write the page here (default: print it).")
-@click.option(
-    "--models",
-    "folder",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Write the smallest cases here: .json for DxDispatch, .yaml for `dmlcts replay`.",
-)
-@click.option(
-    "--tables",
-    multiple=True,
-    type=click.Path(),
-    metavar="PATH",
-    help="A file or folder of further operator tables; repeatable.",
-)
+@options_of("findings")
 @judges_nothing
-def findings(results: str, known: str | None, path: str | None, folder: str | None, tables: tuple[str, ...]) -> None:
+def findings(
+    results: str,
+    baseline_path: str | None,
+    markdown_path: str | None,
+    models: str | None,
+    extra_tables: tuple[str, ...],
+) -> None:
     """Write the departures of a run as a Markdown page: one heading a reason, with its smallest case.
 
     The page names the run it is made from: suite, tables, commit, date. With --models it links to each case as a
@@ -140,21 +127,21 @@ def findings(results: str, known: str | None, path: str | None, folder: str | No
     from dmlcts.reports.documents.writing import write_text
     from dmlcts.specs.loading import load_tables
 
-    loaded = None if known is None else baselines.load(Path(known))
-    words = ["dmlcts", "findings", results, *(() if known is None else ("--baseline", known))]
-    words += () if path is None else ("--markdown", path)
-    words += () if folder is None else ("--models", folder)
-    document, law = load_results(results), load_tables(*map(Path, tables))
+    loaded = None if baseline_path is None else baselines.load(Path(baseline_path))
+    words = ["dmlcts", "findings", results, *(() if baseline_path is None else ("--baseline", baseline_path))]
+    words += () if markdown_path is None else ("--markdown", markdown_path)
+    words += () if models is None else ("--models", models)
+    document, law = load_results(results), load_tables(*map(Path, extra_tables))
     link = ""
-    if folder is not None:
-        link = Path(os.path.relpath(folder, Path(path or "page.md").parent)).as_posix()
-        _write_cases(Path(folder), case_files(findings_of(document, law, loaded)))
-    text = page(document, law, loaded, shlex.join(words), Path(folder or "").as_posix() if folder else "", link)
-    if path is None:
+    if models is not None:
+        link = Path(os.path.relpath(models, Path(markdown_path or "page.md").parent)).as_posix()
+        _write_cases(Path(models), case_files(findings_of(document, law, loaded)))
+    text = page(document, law, loaded, shlex.join(words), Path(models or "").as_posix() if models else "", link)
+    if markdown_path is None:
         tell(text)
     else:
-        write_text(Path(path), text)
-        say(f"written: {path}")
+        write_text(Path(markdown_path), text)
+        say(f"written: {markdown_path}")
 
 
 def _write_cases(folder: Path, files: dict[str, str]) -> None:

@@ -10,11 +10,12 @@ import click
 from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands import certify, compare, departures, migrate, reports, run, site, spec, sweep
 from dmlcts.suites.commands.group import Group
-from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
+from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT
 from dmlcts.suites.console.listeners import begin, judges_nothing
 from dmlcts.suites.console.saying import Commands, complain, say
 from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
+from dmlcts.suites.options.command_line import options_of
 
 
 @click.group(
@@ -31,28 +32,7 @@ def main() -> None:
 
 
 @main.command()
-@click.option("-v", "--verbose", is_flag=True, help="Also print where each is installed from and its device.")
-@click.option(
-    "--check", metavar="BACKEND", help="Try this backend, named as for `dmlcts run`. Do this first with a new backend."
-)
-@click.option(
-    "-o",
-    "--option",
-    "options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="With --check: an option of the backend; repeatable.",
-)
-@click.option(
-    "--operator", "operators", multiple=True, metavar="NAME", help="With --check: only these operators (CLIP,ROUND)."
-)
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="With --check: only these data types.")
-@click.option(
-    "--feature-level", metavar="LEVEL", help="With --check: at this feature level (default: the one the device claims)."
-)
-@click.option(
-    "--timeout", default="10", show_default=True, metavar="SECONDS", help="With --check: time limit for one call."
-)
+@options_of("backends")
 @judges_nothing
 def backends(
     verbose: bool,
@@ -100,48 +80,7 @@ def backends(
 
 
 @main.command()
-@click.option(
-    "--seed",
-    "seeds",
-    multiple=True,
-    type=click.IntRange(0, (1 << 32) - 1),
-    metavar="N",
-    help="Seed of all random values; repeatable (default: 0). Verdicts must not depend on it.",
-)
-@click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a processor).")
-@click.option("--part", type=click.Choice(["all", "mutants", "permitted"]), default="all", show_default=True)
-@click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
-@click.option(
-    "--mutants",
-    "most_mutants",
-    type=click.IntRange(1),
-    metavar="N",
-    help="At most N broken implementations, drawn from the seed (default: all).",
-)
-@click.option(
-    "--permitted",
-    "most_permitted",
-    type=click.IntRange(1),
-    metavar="N",
-    help="At most N permitted implementations, drawn from the seed (default: all).",
-)
-@click.option(
-    "--pairs",
-    "most_pairs",
-    type=click.IntRange(0),
-    metavar="N",
-    help="At most N pairs of permitted implementations, drawn from the seed (default: all).",
-)
-@click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
-@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
-@click.option(
-    "--record",
-    "record_path",
-    type=click.Path(),
-    metavar="FILE",
-    help="Instead, run every test on each mutant, and write which tests kill it.",
-)
+@options_of("selftest")
 def selftest(
     seeds: tuple[int, ...],
     workers: int | None,
@@ -207,14 +146,7 @@ def directml() -> None:
 
 
 @directml.command()
-@click.option(
-    "--windows",
-    metavar="[VERSION]",
-    is_flag=False,
-    flag_value="newest",
-    help="Download the library for Windows instead: the newest, or this version (`dmlcts directml list`).",
-)
-@click.option("--accept-terms", is_flag=True, help="With --windows: accept the library's terms, which are shown.")
+@options_of("directml fetch")
 @judges_nothing
 def fetch(windows: str | None, accept_terms: bool) -> None:
     r"""Download Microsoft's DirectML for Linux, from the torch-directml wheel on PyPI, into the cache.
@@ -304,9 +236,10 @@ for _command in (
     history,
     bisect,
     offline,
+    sweep.sweep,
+    sweep.bench,
 ):
     main.add_command(_command)
-sweep.register(main, backend_options, EXIT_CODES)
 
 
 if __name__ == "__main__":

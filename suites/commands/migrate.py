@@ -8,15 +8,10 @@ from typing import Any
 
 import click
 
-from dmlcts.suites.commands.options import (
-    INCOMPLETE,
-    NOT_CONFORMANT,
-    generation_options,
-    judging_options,
-    selection_options,
-)
+from dmlcts.suites.commands.options import INCOMPLETE, NOT_CONFORMANT
 from dmlcts.suites.console.exit_codes import NO_VERDICT
 from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.options.command_line import options_of
 
 _CHANGES = NOT_CONFORMANT
 _CHOOSING = (
@@ -24,7 +19,7 @@ _CHOOSING = (
     ("data_types", "--data-type"),
     ("clauses", "--clause"),
     ("feature_level", "--feature-level"),
-    ("strict", "--strict"),
+    ("strict", "--strict-ieee"),
 )
 _EXIT_CODES = (
     "Exit codes: 0 nothing changes, 1 something changes (a row or a behaviour; larger errors within the bounds do not "
@@ -34,33 +29,7 @@ _EXIT_CODES = (
 
 
 @click.command(epilog=_EXIT_CODES)
-@click.option("--from", "first", required=True, metavar="SIDE", help="What you leave.")
-@click.option("--to", "second", required=True, metavar="SIDE", help="What takes its place.")
-@click.option("-v", "--verbose", is_flag=True, help="Print everything, operator by operator.")
-@click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
-@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write it as JSON.")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Also write all three into DIR: migration.html, migration.md, migration.json.",
-)
-@click.option(
-    "--results",
-    default="migration",
-    show_default=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for the results of a backend that is judged, one subfolder each.",
-)
-@click.option("--mixed", is_flag=True, help="Also compare runs of different tables, and mark them.")
-@selection_options
-@judging_options
-@generation_options
-@click.option("-n", "workers", default="", metavar="N", help="Judge in N processes (or `auto`).")
+@options_of("migrate")
 def migrate(
     first: str,
     second: str,
@@ -83,7 +52,7 @@ def migrate(
     and marks them.
 
     \b
-    dmlcts migrate --from directml --to 'onnxruntime[provider=OpenVINOExecutionProvider]' -o moving
+    dmlcts migrate --from directml --to 'onnxruntime[provider=OpenVINOExecutionProvider]' --output moving
     dmlcts migrate --from before/results.json.gz --to torch --operator CLIP,ROUND -v
     """
     from dmlcts.reports.documents.writing import write_json, write_text
@@ -131,7 +100,7 @@ def migrate(
     if written:
         say(f"written: {', '.join(written)}")
     if not (verbose or html_path or markdown_path):
-        say("-v prints each row; -o DIR writes the page")
+        say("-v prints each row; --output DIR writes the page")
     sys.exit(_CHANGES if document["changes"] else INCOMPLETE if is_incomplete(document) else 0)
 
 

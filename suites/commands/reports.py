@@ -12,48 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcts.suites.commands.options import (
-    INCOMPLETE,
-    UNAVAILABLE,
-    generation_options,
-    level_and_table_options,
-    operator_options,
-)
+from dmlcts.suites.commands.options import INCOMPLETE, UNAVAILABLE
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import complain, say, tell
+from dmlcts.suites.options.command_line import options_of
 
 if TYPE_CHECKING:
     from dmlcts.specs.tables import Tables
 
-_TABLES = click.option(
-    "--tables",
-    multiple=True,
-    type=click.Path(),
-    metavar="PATH",
-    help="A file or folder with additional operator tables; repeatable.",
-)
 _RESULTS = "DIR|results.json"
 
 
 @click.command()
 @click.argument("results", type=click.Path(), metavar=_RESULTS)
-@click.option("--html", type=click.Path(), metavar="FILE", help="Write an HTML page to FILE.")
-@click.option(
-    "--markdown",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="Write a summary for a pull request to FILE; `-` prints it.",
-)
-@click.option(
-    "--junit", type=click.Path(), metavar="FILE", help="Write JUnit XML to FILE, one test case for each clause row."
-)
-@click.option(
-    "--badge", type=click.Path(), metavar="FILE", help="Write the JSON of a shields.io endpoint badge to FILE."
-)
-@_TABLES
+@options_of("report")
 @judges_nothing
 def report(
-    results: str, html: str | None, markdown: str | None, junit: str | None, badge: str | None, tables: tuple[str, ...]
+    results: str,
+    html_path: str | None,
+    markdown_path: str | None,
+    junit_path: str | None,
+    badge_path: str | None,
+    extra_tables: tuple[str, ...],
 ) -> None:
     """Write a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
 
@@ -69,23 +49,23 @@ def report(
     from dmlcts.specs.loading import load_tables
 
     document = load_results(results)
-    loaded = load_tables(*map(Path, tables))
-    if not (html or markdown or junit or badge):
+    loaded = load_tables(*map(Path, extra_tables))
+    if not (html_path or markdown_path or junit_path or badge_path):
         path = Path(results)
-        html = str((path if path.is_dir() else path.parent) / "results.html")
-    if html:
-        writing.write_text(Path(html), pages.page(document, loaded))
-    if markdown:
+        html_path = str((path if path.is_dir() else path.parent) / "results.html")
+    if html_path:
+        writing.write_text(Path(html_path), pages.page(document, loaded))
+    if markdown_path:
         summary = summaries.summary(document, loaded)
-        if markdown == "-":
+        if markdown_path == "-":
             tell(summary)
         else:
-            writing.write_text(Path(markdown), summary)
-    if junit:
-        writing.write_bytes(Path(junit), junit_xml(items_of(document), document))
-    if badge:
-        writing.write_json(Path(badge), badges.badge(document))
-    for written in (html, markdown, junit, badge):
+            writing.write_text(Path(markdown_path), summary)
+    if junit_path:
+        writing.write_bytes(Path(junit_path), junit_xml(items_of(document), document))
+    if badge_path:
+        writing.write_json(Path(badge_path), badges.badge(document))
+    for written in (html_path, markdown_path, junit_path, badge_path):
         if written and written != "-":
             say(f"written: {written}")
 
@@ -93,18 +73,10 @@ def report(
 @click.command()
 @click.argument("first", type=click.Path(), metavar="A")
 @click.argument("second", type=click.Path(), metavar="B")
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="Write the difference as JSON; `-` prints it.",
-)
-@click.option(
-    "--markdown", type=click.Path(allow_dash=True), metavar="FILE", help="Write it for a pull request; `-` prints it."
-)
-@_TABLES
-def diff(first: str, second: str, json_path: str | None, markdown: str | None, tables: tuple[str, ...]) -> None:
+@options_of("diff")
+def diff(
+    first: str, second: str, json_path: str | None, markdown_path: str | None, extra_tables: tuple[str, ...]
+) -> None:
     """Show what changed from run A to run B, each a results folder or results.json.
 
     Exit code 0 if B has no regression, 1 if it has one, 2 if one of the two cannot be used.
@@ -114,57 +86,32 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.specs.loading import load_tables
 
-    document = differences.difference(load_results(first), load_results(second))
-    loaded = load_tables(*map(Path, tables))
-    printed = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    result = differences.difference(load_results(first), load_results(second))
+    loaded = load_tables(*map(Path, extra_tables))
+    printed = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if json_path and json_path != "-":
         writing.write_text(Path(json_path), printed)
-    if markdown and markdown != "-":
-        writing.write_text(Path(markdown), differences.markdown(document, loaded))
+    if markdown_path and markdown_path != "-":
+        writing.write_text(Path(markdown_path), differences.markdown(result, loaded))
     if json_path == "-":
-        tell(json.dumps(document, indent=2))
-    elif markdown == "-":
-        tell(differences.markdown(document, loaded))
+        tell(json.dumps(result, indent=2))
+    elif markdown_path == "-":
+        tell(differences.markdown(result, loaded))
     else:
-        tell(differences.text(document, loaded))
-    sys.exit(1 if document["regression"] else 0)
+        tell(differences.text(result, loaded))
+    sys.exit(1 if result["regression"] else 0)
 
 
 @click.command(epilog="Exit codes: 0 measured, 2 usage or table error, 3 backend unavailable, 4 nothing was measured.")
 @click.argument("runs", nargs=-1, type=click.Path(), metavar="[RESULTS]…")
-@click.option(
-    "--backend",
-    "backends",
-    multiple=True,
-    metavar="BACKEND",
-    help="Measure this backend, named as for `dmlcts run`, options in brackets; repeatable.",
-)
-@operator_options
-@level_and_table_options
-@generation_options
-@click.option(
-    "--results",
-    default="accuracy",
-    show_default=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for the measuring runs, one subfolder each.",
-)
-@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`).")
-@click.option(
-    "--markdown",
-    "path",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="Write the table as Markdown; `-` prints it.",
-)
+@options_of("accuracy")
 @judges_nothing
 def accuracy(
     runs: tuple[str, ...],
     backends: tuple[str, ...],
     results: str,
     workers: str,
-    path: str | None,
+    markdown_path: str | None,
     **options: Any,
 ) -> None:
     r"""Show how far results are from the exact numbers, for each operator whose results may be inexact.
@@ -202,23 +149,23 @@ def accuracy(
     for column in columns:
         if column.results is None:
             complain(f"dmlcts: {one_line(f'{column.label}: {column.reason}')}")
-    figures = [
+    record = [
         (column.label, chosen(column.results, settings.operators, settings.data_types))
         for column in columns
         if column.results is not None
     ]
-    if not figures:
+    if not record:
         sys.exit(UNAVAILABLE)
-    if not measured(results for _, results in figures):
+    if not measured(results for _, results in record):
         say("nothing was measured: no results here may be inexact, or the runs are of an earlier version")
         sys.exit(INCOMPLETE)
-    if path == "-":
-        tell(views.markdown(figures))
+    if markdown_path == "-":
+        tell(views.markdown(record))
         return
-    views.print_accuracy(figures, PlainConsole())
-    if path is not None:
-        writing.write_text(Path(path), views.markdown(figures))
-        say(f"written: {path}")
+    views.print_accuracy(record, PlainConsole())
+    if markdown_path is not None:
+        writing.write_text(Path(markdown_path), views.markdown(record))
+        say(f"written: {markdown_path}")
 
 
 def tell_briefly(folder: Path, tables: Tables) -> None:

@@ -10,62 +10,14 @@ import click
 from click.core import ParameterSource
 
 from dmlcts.suites.commands import reports
-from dmlcts.suites.commands.options import (
-    EXIT_CODES,
-    INCOMPLETE,
-    NOT_CONFORMANT,
-    USAGE,
-    backend_options,
-    digest_option,
-    generation_options,
-    process_options,
-    seed_option,
-    selection_options,
-)
+from dmlcts.suites.commands.options import EXIT_CODES, INCOMPLETE, NOT_CONFORMANT, USAGE
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import say, tell
+from dmlcts.suites.options.command_line import options_of
 
 
 @click.command(epilog=EXIT_CODES)
-@selection_options
-@process_options
-@backend_options
-@generation_options
-@click.option(
-    "--results",
-    default="results",
-    show_default=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for results.json, results.html, junit.xml, records.jsonl and failures/*.yaml.",
-)
-@click.option(
-    "-n",
-    "workers",
-    default="",
-    metavar="N",
-    help="Run in N processes (or `auto`); more than 1 need "
-    "pytest-xdist. Default: 1; for directml on the software adapter one a processor, at most "
-    "16, unless clauses are selected.",
-)
-@click.option("--shard", metavar="I/N", help="Run only the Ith of N parts; `dmlcts merge` joins them.")
-@click.option(
-    "--resume",
-    type=click.Path(),
-    metavar="DIR",
-    help="Continue the interrupted run in this results folder, with its options.",
-)
-@click.option(
-    "--waivers",
-    type=click.Path(),
-    metavar="FILE",
-    help="Failures that you accept, with reasons; reports/CERTIFYING.md shows the format.",
-)
-@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing item (tests of an operator).")
-@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing items.")
-@click.option("-v", "--verbose", is_flag=True, help="Print a line for every test, and each failure in full at once.")
-@digest_option
-@click.option("-q", "--quiet", is_flag=True, help="Print only the failing clauses and the verdict.")
+@options_of("run")
 def run(
     backend: str | None,
     results: str,
@@ -155,23 +107,14 @@ def _need_xdist() -> None:
 
 @click.command(epilog=EXIT_CODES)
 @click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
-@click.option(
-    "-o",
-    "--results",
-    "results",
-    required=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml.",
-)
-@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that you accept, with reasons.")
+@options_of("merge")
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     r"""Join the results folders of all shards of a run into the results of the whole run.
 
     \b
     dmlcts run --backend cpu --shard 1/2 --results s1
     dmlcts run --backend cpu --shard 2/2 --results s2
-    dmlcts merge s1 s2 -o results
+    dmlcts merge s1 s2 --results results
 
     The output and the exit code are those of the whole run. It is an error if a shard is missing, given twice,
     unfinished, or from another run: other options, tables, seed, device or suite version.
@@ -193,22 +136,7 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
 
 @click.command()
 @click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 1_000_000),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Judge each N times, for failures that come and go.",
-)
-@click.option(
-    "--dump",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Write input, output and acceptable values as .npy, each case in a folder of its own.",
-)
-@process_options
-@backend_options
+@options_of("replay")
 def replay(
     failures: tuple[str, ...],
     repeat: int,
@@ -237,11 +165,7 @@ def replay(
 
 
 @click.command()
-@selection_options
-@process_options
-@backend_options
-@seed_option
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")
+@options_of("probe")
 @judges_nothing
 def probe(json_path: str | None, **options: Any) -> None:
     """Print the fingerprint of a backend: what it does where the pages are silent.

@@ -8,41 +8,12 @@ import click
 
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import say
+from dmlcts.suites.options.command_line import options_of
 
 
 @click.command()
 @click.argument("results", nargs=-1, type=click.Path(), metavar="[RESULTS]…")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="The folder of the site.")
-@click.option(
-    "--baseline",
-    "baselines",
-    multiple=True,
-    type=click.Path(),
-    metavar="FILE",
-    help="A baseline with reasons and reports upstream; repeatable (default: those kept in the repository).",
-)
-@click.option(
-    "--history",
-    "histories",
-    multiple=True,
-    type=click.Path(),
-    metavar="FILE",
-    help="Releases, as `dmlcts history --json` wrote them; repeatable (default: those kept in the repository).",
-)
-@click.option(
-    "--pairs",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="A folder of ready pages for pairs, and their data (default: reports/examples/pairs, if there is one).",
-)
-@click.option("--strict-tables", is_flag=True, help="Refuse results of different tables or of a modified suite.")
-@click.option(
-    "--tables",
-    multiple=True,
-    type=click.Path(),
-    metavar="PATH",
-    help="A file or folder of further operator tables; repeatable.",
-)
+@options_of("site")
 @judges_nothing
 def site(
     results: tuple[str, ...],
@@ -51,7 +22,7 @@ def site(
     histories: tuple[str, ...],
     pairs: str | None,
     strict_tables: bool,
-    tables: tuple[str, ...],
+    extra_tables: tuple[str, ...],
 ) -> None:
     r"""Make a static site of results: operators by implementations, with the evidence of every cell.
 
@@ -60,9 +31,9 @@ def site(
     folder. Results of different tables or of a modified suite are marked on every page.
 
     \b
-    dmlcts site -o site
-    dmlcts site kept/*.results.json.gz --baseline mine.yaml -o site
-    dmlcts site results --strict-tables -o site
+    dmlcts site --output site
+    dmlcts site kept/*.results.json.gz --baseline mine.yaml --output site
+    dmlcts site results --strict-tables --output site
     """
     from dmlcts.reports.documents.wording import many
     from dmlcts.reports.site.folder import check_place, write_site
@@ -82,7 +53,7 @@ def site(
         read_baselines(baselines or (kept_baselines() if shipped else ())),
         read_histories(histories or (kept_histories() if shipped else ())),
         read_pairs(ready) if ready is not None else {},
-        load_tables(*map(Path, tables)),
+        load_tables(*map(Path, extra_tables)),
     )
     files = site_files(sources)
     write_site(place, files)

@@ -11,6 +11,7 @@ from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands.options import NOT_CONFORMANT
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import Commands, say, tell
+from dmlcts.suites.options.command_line import options_of
 
 
 @click.group(cls=Commands)
@@ -18,20 +19,11 @@ def spec() -> None:
     """Read, check, trace and compare the spec tables."""
 
 
-_tables_option = click.option(
-    "--tables",
-    multiple=True,
-    type=click.Path(),
-    metavar="PATH",
-    help="A file or folder with additional operator tables; repeatable.",
-)
-
-
 @spec.command()
 @click.argument("name", required=False, metavar="[OPERATOR|GROUP|CLAUSE]")
-@_tables_option
+@options_of("spec show")
 @judges_nothing
-def show(name: str | None, tables: tuple[str, ...]) -> None:
+def show(name: str | None, extra_tables: tuple[str, ...]) -> None:
     """Print the operators, a group of them, one operator's table, or clauses.
 
     Examples: `dmlcts spec show CLIP`, `dmlcts spec show rounding`, `dmlcts spec show tensor.strides.output`,
@@ -41,7 +33,7 @@ def show(name: str | None, tables: tuple[str, ...]) -> None:
     from dmlcts.suites.commands.listing import print_clauses, print_operator, print_operators
     from dmlcts.suites.console.plain import PlainConsole
 
-    loaded = load_tables(*map(Path, tables))
+    loaded = load_tables(*map(Path, extra_tables))
     if name is None:
         print_operators(PlainConsole(), loaded.operators.values())
     elif name.lower() in loaded.groups:
@@ -84,15 +76,9 @@ def upgrade(path: str) -> None:
 
 
 @spec.command()
-@_tables_option
-@click.option(
-    "--proof",
-    type=click.Path(),
-    metavar="FILE",
-    help="Output of `dmlcts selftest --json`; also print how many mutants each clause alone caught.",
-)
+@options_of("spec coverage")
 @judges_nothing
-def coverage(tables: tuple[str, ...], proof: str | None) -> None:
+def coverage(extra_tables: tuple[str, ...], proof: str | None) -> None:
     """List which tests check each clause, how many mutants break it, and which combinations are tried.
 
     For each operator and data type, the command lists the pairs of levels (specs/shared/factors.yaml), the pairs that
@@ -112,17 +98,18 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     mutants = None if proving is None else proving.catalogues()[0]  # an installed copy has no mutants to count
     declared = None if mutants is None else Counter(mutant.clause for mutant in mutants)
     alone = None if proof is None else powers(load_proof(proof))
-    loaded = load_tables(*map(Path, tables))
-    unchecked = print_coverage(loaded, functions_by_clause(Settings.read(extra_tables=tables)), say, declared, alone)
+    loaded = load_tables(*map(Path, extra_tables))
+    unchecked = print_coverage(
+        loaded, functions_by_clause(Settings.read(extra_tables=extra_tables)), say, declared, alone
+    )
     missed = print_combinations(loaded, say)
     sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 
 
 @spec.command()
 @click.argument("pages", nargs=-1, required=True, type=click.Path(), metavar="PAGE.txt…")
-@_tables_option
-@click.option("--known", is_flag=True, help="Print known_sentences.yaml of these pages instead.")
-def compare(pages: tuple[str, ...], tables: tuple[str, ...], known: bool) -> None:
+@options_of("spec compare")
+def compare(pages: tuple[str, ...], extra_tables: tuple[str, ...], known: bool) -> None:
     """Compare the text of operator pages, in any language, with the tables; exit code 1 if something differs.
 
     The command compares formula, struct, support tables, constraints, quotations and, if an operator's sentences are
@@ -133,7 +120,7 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...], known: bool) -> Non
     from dmlcts.specs.pages import load_page
     from dmlcts.suites.commands.listing import compare_pages
 
-    loaded = load_tables(*map(Path, tables))
+    loaded = load_tables(*map(Path, extra_tables))
     if known:
         tell(yaml_of(map(load_page, pages), loaded).rstrip("\n"))
         return

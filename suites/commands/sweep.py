@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from dmlcts.suites.commands import reports
-from dmlcts.suites.commands.options import digest_option, operator_options
+from dmlcts.suites.commands.options import EXIT_CODES
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.options.command_line import options_of
 
 
-@operator_options
-@click.option(
-    "--profile",
-    type=click.Choice(["quick", "full"]),
-    default="quick",
-    show_default=True,
-    help="Pairs of bounds: a few of each kind, or the whole boundary lattice. Both take all inputs.",
-)
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
-@click.option(
-    "--results",
-    default="results",
-    show_default=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for sweep.json, sweep.html, the journal and failures/sweep-*.yaml.",
-)
-@click.option("--resume", type=click.Path(), metavar="DIR", help="Continue the interrupted sweep in this folder.")
-@click.option(
-    "-n",
-    "workers",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Judging processes, each with its own device (default: up to four for cpu, else one).",
-)
-@click.option(
-    "--lanes",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Tensors in flight on a device (default: two for cpu, else up to four).",
-)
-@click.option(
-    "--tensor-elements",
-    type=click.IntRange(0, 1 << 24),
-    default=0,
-    metavar="N",
-    help="Elements of a tensor (default: the quickest of several sizes).",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(1, 86400),
-    default=600.0,
-    show_default=True,
-    metavar="S",
-    help="Time limit for a block, in seconds; then its process is ended.",
-)
-@click.option(
-    "--isolation",
-    type=click.Choice(["process", "none"]),
-    default="process",
-    show_default=True,
-    help="Run the implementation in its own process, or in the judge's. Use `none` only with code you trust.",
-)
-@click.option(
-    "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
-)
-@click.option("--no-compiled", is_flag=True, help="Judge with numpy only, even if numba is installed.")
-@digest_option
+@click.command(epilog=EXIT_CODES)
+@options_of("sweep")
 def sweep(
     profile: str,
     results: str,
@@ -81,7 +23,7 @@ def sweep(
     workers: int,
     lanes: int,
     tensor_elements: int,
-    timeout: float,
+    block_timeout: float,
     scheduler: str | None,
     no_compiled: bool,
     digest: bool,
@@ -120,7 +62,7 @@ def sweep(
         tensor_elements,
         not no_compiled,
         settings.isolation,
-        timeout,
+        block_timeout,
     )
     crew: Crew
     if scheduler is None:
@@ -146,56 +88,8 @@ def sweep(
     sys.exit(exit_code(swept.verdict))
 
 
-@click.option("--backend", default="cpu", show_default=True, metavar="BACKEND", help="The implementation to sweep.")
-@click.option(
-    "-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the backend; repeatable."
-)
-@click.option(
-    "--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often to measure the simple operations."
-)
-@click.option(
-    "--share",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Sweep only one in N of the inputs: quicker, less exact.",
-)
-@click.option(
-    "-n",
-    "workers",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Processes of the sweeps (default: as for `sweep`).",
-)
-@click.option(
-    "--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True, help="As for `sweep`."
-)
-@click.option(
-    "--run/--no-run",
-    "ordinary",
-    default=True,
-    show_default=True,
-    help="Also time --help, `run` to its first case, and a quick run of CLIP, ROUND and THRESHOLD.",
-)
-@click.option(
-    "--engine",
-    default="ROUND,LOGICAL_NOT,ERF",
-    show_default=True,
-    metavar="OPERATORS",
-    help="Measure the engine's time for a case, and quick runs of these operators on cpu relative to their dispatches "
-    "alone; `all` takes every operator, `none` skips this.",
-)
-@click.option(
-    "--against",
-    type=click.Path(),
-    metavar="FILE",
-    help="Exit 1 if judging is 20 % slower, relative to np.rint, than in FILE (written by --json), or the engine 25 % "
-    "slower relative to bare numpy.",
-)
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
-@click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
+@click.command()
+@options_of("bench")
 @judges_nothing
 def bench(
     backend: str,
@@ -245,19 +139,11 @@ def bench(
         timed = ordinary_run_apart(backend, options, QUICK_OPERATORS)
     cost = None if operators is None else engine_cost(operators, told)
     asked = Measured(backend, options, rounds, workers, share, isolation)
-    benchmark = document(figures_of(asked, told), backend, commands, timed, cost)
+    result = document(figures_of(asked, told), backend, commands, timed, cost)
     if json_path is not None:
-        write_json(Path(json_path), benchmark)
-    print_benchmark(benchmark, markdown=markdown)
+        write_json(Path(json_path), result)
+    print_benchmark(result, markdown=markdown)
     if reference is not None and against is not None:
-        compared = again_where_slower(asked, benchmark, reference, told)
-        dear = again_where_dearer(benchmark, reference, told)
+        compared = again_where_slower(asked, result, reference, told)
+        dear = again_where_dearer(result, reference, told)
         sys.exit(max(print_slower(compared, against), print_dearer(dear, against)))
-
-
-def register(
-    group: click.Group, backend_options: Callable[[Callable[..., None]], Callable[..., None]], epilog: str
-) -> None:
-    """Add the commands to ``dmlcts``; ``backend_options`` are those by which every command names a backend."""
-    group.command(epilog=epilog)(backend_options(sweep))
-    group.command()(bench)

@@ -9,27 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.options.command_line import options_of
+from dmlcts.suites.options.table import OPTIONS
 
 if TYPE_CHECKING:
     from dmlcts.suites.history.judging import Judging
 
 UNAVAILABLE = 3
-_VERSIONS = click.option(
-    "--versions",
-    default="",
-    metavar="LIST",
-    help="Releases and ranges, such as 1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).",
-)
-_TERMS = click.option("--accept-terms", is_flag=True, help="directml only: accept the library's terms, shown first.")
-_KEEP = click.option("--keep", is_flag=True, help="Keep the installed releases after judging them.")
-_INDEX = click.option(
-    "--index-url",
-    default="",
-    metavar="URL",
-    help="onnxruntime and torch only: the index, such as PyTorch's index of CPU builds.",
-)
-_OPERATOR = click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these; repeatable.")
-_TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these types; repeatable.")
 _NAMES = "directml|onnxruntime|torch"
 
 
@@ -48,8 +34,8 @@ def _judging(
     from dmlcts.suites.running.options import Settings
 
     settings = Settings.read(operators=operators, data_types=data_types, clauses=clauses)
-    chosen = (("--operator", operators), ("--data-type", data_types), ("--clause", clauses))
-    arguments = [f"{option}={value}" for option, values in chosen for value in values]
+    chosen = {"operators": operators, "data_types": data_types, "clauses": clauses}
+    arguments = [f"{OPTIONS[name].spelling}={value}" for name, values in chosen.items() for value in values]
     return Judging(
         packages.package(package, accepted, index), cache_folder(), arguments, settings.tables, keep, complain
     )
@@ -57,23 +43,7 @@ def _judging(
 
 @click.command()
 @click.argument("package", required=False, default="", metavar=f"[{_NAMES}]")
-@_VERSIONS
-@_OPERATOR
-@_TYPE
-@click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these clauses; repeatable.")
-@_TERMS
-@_INDEX
-@_KEEP
-@click.option(
-    "--from",
-    "written",
-    type=click.Path(),
-    metavar="FILE",
-    help="Judge nothing; print the history in this file, which --json wrote.",
-)
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the history as JSON.")
-@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
-@click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
+@options_of("history")
 def history(
     package: str,
     versions: str,
@@ -115,21 +85,17 @@ def history(
     if written is not None:
         if package:
             raise UsageError("a history that is read again is of its own package", f"leave out {package}")
-        for option, value in (
-            ("--versions", versions),
-            ("--operator", operators),
-            ("--data-type", data_types),
-            ("--clause", clauses),
-            ("--index-url", index_url),
-        ):
+        judged = {"versions": versions, "operators": operators, "data_types": data_types, "clauses": clauses}
+        for name, value in (judged | {"index_url": index_url}).items():
             if value:
-                raise UsageError("what is read from a file is not judged again", f"leave out {option}")
+                mend = f"leave out {OPTIONS[name].spelling}"
+                raise UsageError("what is read from a file is not judged again", mend)
         document = histories.load_history(written)
     elif not package:
         raise UsageError("there is no package to judge", f"write {_NAMES.replace('|', ', ', 1).replace('|', ' or ')}")
     else:
         judging = _judging(package, accept_terms, keep, operators, data_types, clauses, index_url)
-        releases = [judging.judge(version) for version in packages.chosen(judging.package.versions(), versions)]
+        releases = [judging.judge(item) for item in packages.chosen(judging.package.versions(), versions)]
         document = histories.history_of(package, releases)
     histories.print_history(document, PlainConsole())
     for path, text in ((html_path, histories.html), (markdown_path, histories.markdown)):
@@ -140,26 +106,13 @@ def history(
     for path in (json_path, html_path, markdown_path):
         if path is not None:
             say(f"written: {path}")
-    if not any(release["verdict"] for release in document["releases"]):
+    if not any(item["verdict"] for item in document["releases"]):
         sys.exit(UNAVAILABLE)
 
 
 @click.command()
 @click.argument("package", metavar=_NAMES)
-@click.option(
-    "--clause",
-    "clauses",
-    multiple=True,
-    required=True,
-    metavar="GLOB",
-    help="The clause that the release breaks; repeatable.",
-)
-@_OPERATOR
-@_TYPE
-@_VERSIONS
-@_TERMS
-@_INDEX
-@_KEEP
+@options_of("bisect")
 def bisect(
     package: str,
     clauses: tuple[str, ...],

@@ -127,9 +127,11 @@ def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], 
         folder.mkdir(parents=True, exist_ok=True)
         taken = any(folder.iterdir())
     except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error.strerror}", "choose another folder with -o") from None
+        raise UsageError(
+            f"{folder} cannot be written: {error.strerror}", "choose another folder with --output"
+        ) from None
     if taken:
-        raise UsageError(f"{folder} is not empty", "choose another folder with -o")
+        raise UsageError(f"{folder} is not empty", "choose another folder with --output")
     rows, total = [], 0
     for name, item in exported.files():
         with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here

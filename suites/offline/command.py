@@ -9,6 +9,7 @@ import click
 
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import Commands, say
+from dmlcts.suites.options.command_line import options_of
 
 
 @click.group(cls=Commands)
@@ -17,16 +18,7 @@ def offline() -> None:
 
 
 @offline.command()
-@click.option("--feature-level", required=True, metavar="LEVEL", help="The feature level of the cases, such as 5.0.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="A new or empty folder.")
-@click.option(
-    "--operator", "operators", multiple=True, metavar="NAME", help="Only these operators (CLIP,ROUND); repeatable."
-)
-@click.option(
-    "--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these data types (FLOAT16); repeatable."
-)
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the sample.")
-@click.option("--strict", "--strict-ieee", is_flag=True, help="Permit IEEE 754 behaviour only.")
+@options_of("offline export")
 @judges_nothing
 def export(
     feature_level: str, output: str, operators: tuple[str, ...], data_types: tuple[str, ...], seed: str, strict: bool
@@ -37,7 +29,7 @@ def export(
     backends/RUNNERS.md describes the format.
 
     \b
-    dmlcts offline export --feature-level 5.0 -o cases
+    dmlcts offline export --feature-level 5.0 --output cases
     ./my_runner --offline cases outputs
     dmlcts offline judge cases outputs
     """
@@ -58,14 +50,7 @@ def export(
 @offline.command(epilog="Exit codes are those of `dmlcts run`.")
 @click.argument("cases", type=click.Path(), metavar="CASES")
 @click.argument("outputs", type=click.Path(), metavar="OUTPUTS")
-@click.option(
-    "--results",
-    default="results",
-    show_default=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Folder for results.json, results.html, junit.xml and failures/*.yaml.",
-)
+@options_of("offline judge")
 def judge(cases: str, outputs: str, results: str) -> None:
     """Judge the outputs of a runner for a folder of cases, and write ordinary results.
 

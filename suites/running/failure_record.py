@@ -11,9 +11,9 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.writing import named
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.findings import Finding, account, evidence
-from dmlcts.suites.running.options import DEFAULT_BACKEND, Settings
+from dmlcts.suites.options.table import DEFAULT_BACKEND, DEFAULT_TIMEOUT, OPTIONS
+from dmlcts.suites.running.options import Settings
 
 
 def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) -> FailureRecord:
@@ -77,19 +77,20 @@ def replay_command(path: Path, settings: Settings, repeat: int = 0) -> str:
         settings: how the backend was opened.
         repeat: how often to judge it; 0 for once, without an option.
     """
-    words = ["dmlcts", "replay", path.as_posix(), "--backend", settings.backend]
+    typed = {row.name: row.spelling for row in OPTIONS}
+    words = ["dmlcts", "replay", path.as_posix(), typed["backend"], settings.backend]
     if repeat:
-        words += ["--repeat", str(repeat)]
+        words += [typed["repeat"], str(repeat)]
     for key, value in settings.options:
         words += ["-o", f"{key}={value}"]
     if settings.level is not None:
-        words += ["--feature-level", str(settings.level)]
+        words += [typed["feature_level"], str(settings.level)]
     for extra in settings.extra_tables:
-        words += ["--tables", extra]
+        words += [typed["extra_tables"], extra]
     if settings.strict:
-        words.append("--strict")
+        words.append(typed["strict"])
     if settings.isolation == "none" and settings.backend != DEFAULT_BACKEND:
-        words += ["--isolation", "none"]
+        words += [typed["isolation"], "none"]
     if settings.timeout != DEFAULT_TIMEOUT:
-        words += ["--timeout", f"{settings.timeout:g}"]
+        words += [typed["timeout"], f"{settings.timeout:g}"]
     return shlex.join(words)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dmlcts.backends import Backend, DeviceInfo
-from dmlcts.backends.registry import parse_options, resolve
+from dmlcts.backends.registry import resolve
 from dmlcts.reports.documents import waivers as waiving
 from dmlcts.reports.documents.results import describe_device, suite_version
 from dmlcts.specs import DataType, FeatureLevel, UsageError
@@ -24,14 +23,13 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out
 from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
+from dmlcts.suites.isolation.proxy import IsolatedBackend
+from dmlcts.suites.options.option import PYTEST, Option, OptionTable
+from dmlcts.suites.options.table import DEFAULT_BACKEND, DEFAULT_TIMEOUT, OPTIONS
+from dmlcts.suites.options.value import arguments_of, is_plain_value, plain_value, read_value
 
-DEFAULT_BACKEND = "cpu"
-DEFAULT_RESULTS = "results"
-DEFAULT_SEED = 0
-ISOLATIONS = ("process", "none")
-_LARGEST_SEED = (1 << 32) - 1
-_LEAST_TIMEOUT, _MOST_TIMEOUT = 0.1, 86400
+_ATTRIBUTES = {"feature_level": "level"}
+"""Options whose attribute of `Settings` has another name."""
 
 
 def owed_rows(
@@ -83,39 +81,19 @@ def valid_waivers(path: str | None, tables: Tables | None = None) -> waiving.Wai
     return waivers
 
 
-def split(values: Iterable[str]) -> tuple[str, ...]:
-    """Repeated and comma-separated option values as one list."""
-    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
-
-
-def _isolation(isolation: str | None, backend: str) -> str:
+def _isolation(text: str | None, backend: str) -> str:
     """How the backend is run: in a process of its own, unless it is the suite's own cpu backend or someone says so."""
-    if isolation is None:
+    if text is None:
         return "none" if backend == DEFAULT_BACKEND else "process"
-    if isolation not in ISOLATIONS:
-        raise UsageError(f"no isolation {isolation!r}", f"choose one of {', '.join(ISOLATIONS)}")
-    return isolation
+    return text
 
 
 def _shard(text: str) -> tuple[int, int]:
     """The part and the number of parts that "1/4" names."""
-    match = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
-    if match is None or int(match[1]) > int(match[2]):
+    result = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
+    if result is None or int(result[1]) > int(result[2]):
         raise UsageError(f"the shard {text!r} is not one of so many", "write for example --shard 1/4")
-    return int(match[1]), int(match[2])
-
-
-def _seconds(text: str | float) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not _LEAST_TIMEOUT <= seconds <= _MOST_TIMEOUT:
-        raise UsageError(
-            f"the timeout {text!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
-            "give for example --timeout 30",
-        )
-    return seconds
+    return int(result[1]), int(result[2])
 
 
 @dataclass(frozen=True)
@@ -140,6 +118,8 @@ class Settings:
         shard: which part of the run this is, and of how many; ``None`` for all of it.
         waivers: which failures somebody answers for.
         named: ids of clauses of which only those tests run that name what the implementation does.
+        others: options of the table that have no attribute of their own, with their values.
+        table: the table that the options were read by.
     """
 
     backend: str
@@ -159,129 +139,90 @@ class Settings:
     shard: tuple[int, int] | None = None
     waivers: waiving.Waivers = field(default_factory=waiving.Waivers)
     named: frozenset[str] = frozenset()
+    others: tuple[tuple[str, Any], ...] = ()
+    table: OptionTable = field(default=OPTIONS, repr=False, compare=False)
 
     @classmethod
-    def read(
-        cls,
-        *,
-        backend: str = DEFAULT_BACKEND,
-        options: Sequence[str] = (),
-        results: str = DEFAULT_RESULTS,
-        operators: Sequence[str] = (),
-        data_types: Sequence[str] = (),
-        clauses: Sequence[str] = (),
-        feature_level: str | None = None,
-        profile: str = "quick",
-        seed: str | int = DEFAULT_SEED,
-        strict: bool = False,
-        extra_tables: Sequence[str] = (),
-        isolation: str | None = None,
-        timeout: str | float = DEFAULT_TIMEOUT,
-        shard: str | None = None,
-        waivers: str | None = None,
-    ) -> Settings:
+    def read(cls, table: OptionTable = OPTIONS, **typed: Any) -> Settings:
         """Check the options and load the tables.
+
+        Args:
+            table: the table of options.
+            typed: values by the names of the table's rows, as typed (``seed="7"``) or read (``seed=7``); of repeatable
+                options a sequence. What is left out has the row's default.
 
         Raises:
             UsageError: an option has a value that means nothing.
             TableError: an extra table is broken.
             DocumentError: the waivers file is broken.
             WaiverError: a waiver has expired, is for another version of the suite, or is about nothing.
+            TypeError: the table has no such option.
         """
-        tables = load_tables(*(Path(path) for path in extra_tables))
-        names = []
-        for name in split(data_types):
+        rows = {row.name: row for row in table.settings}
+        if unknown := set(typed) - set(rows):
+            raise TypeError(f"no options of a run: {', '.join(sorted(unknown))}")
+        tables = load_tables(*(Path(path) for path in typed.get("extra_tables", ())))
+        value = {name: read_value(row, typed.get(name, row.usual)) for name, row in rows.items()}
+        for name in value["data_types"]:
             if name.upper() not in DataType.__members__:
                 raise UsageError(f"no data type {name!r}", f"choose from {', '.join(DataType.__members__)}")
-            names.append(name.upper())
-        patterns = split(clauses)
-        for pattern in patterns:
+        for pattern in value["clauses"]:
             if not any(fnmatch.fnmatchcase(clause.id, pattern) for clause in tables.clauses):
                 raise UsageError(f"no clause matches {pattern!r}", "`dmlcts spec coverage` lists the clauses")
-        if profile not in PROFILES:
-            raise UsageError(f"no profile {profile!r}", f"choose one of {', '.join(PROFILES)}")
-        try:
-            number = int(seed)
-        except ValueError:
-            number = -1
-        if not 0 <= number <= _LARGEST_SEED:
-            raise UsageError(
-                f"the seed {seed!r} is not a whole number from 0 to {_LARGEST_SEED}", "choose such a number"
-            )
-        return cls(
-            backend,
-            tuple(parse_options(options).items()),
-            Path(results),
-            tuple(dict.fromkeys(table.operator for name in split(operators) for table in tables.selected(name))),
-            tuple(names),
-            patterns,
-            None if feature_level is None else FeatureLevel.parse(feature_level),
-            profile,
-            number,
-            strict,
-            tuple(extra_tables),
-            tables,
-            _isolation(isolation, backend),
-            _seconds(timeout),
-            None if shard is None else _shard(shard),
-            waivers=valid_waivers(waivers, tables),
-        )
+        level, shard = value.pop("feature_level"), value["shard"]
+        value |= {
+            "level": None if level is None else FeatureLevel.parse(level),
+            "results": Path(value["results"]),
+            "operators": tuple(
+                dict.fromkeys(table.operator for name in value["operators"] for table in tables.selected(name))
+            ),
+            "data_types": tuple(name.upper() for name in value["data_types"]),
+            "isolation": _isolation(value["isolation"], value["backend"]),
+            "shard": None if shard is None else _shard(shard),
+            "waivers": valid_waivers(value["waivers"], tables),
+        }
+        own = {attribute.name for attribute in fields(cls)}
+        others = tuple((name, value.pop(name)) for name in list(value) if name not in own)
+        return cls(**value, tables=tables, others=others, table=table)
+
+    def value(self, name: str) -> Any:
+        """What an option of the table is set to, whether or not it has an attribute of its own.
+
+        Raises:
+            KeyError: the table has no such option of a run.
+        """
+        others = dict(self.others)
+        return others[name] if name in others else getattr(self, _ATTRIBUTES.get(self.table[name].name, name))
+
+    def _plain(self, row: Option) -> Any:
+        """An option's value as plain data."""
+        if row.name == "shard":
+            return self.shard_text
+        if row.name == "waivers":
+            return self.waivers.source or None
+        return plain_value(row, self.value(row.name))
 
     def described(self) -> dict[str, Any]:
         """The options as plain data: what :meth:`of` reads, and what must be the same in all parts of a run."""
-        return {
-            "backend": self.backend,
-            "options": dict(self.options),
-            "operators": list(self.operators),
-            "data_types": list(self.data_types),
-            "clauses": list(self.clauses),
-            "feature_level": None if self.level is None else str(self.level),
-            "profile": self.profile,
-            "seed": self.seed,
-            "strict": self.strict,
-            "extra_tables": list(self.extra_tables),
-            "isolation": self.isolation,
-            "timeout": self.timeout,
-            "shard": self.shard_text,
-        }
+        return {row.name: self._plain(row) for row in self.table.journal}
 
     @classmethod
-    def of(cls, described: Mapping[str, Any], results: str, where: str) -> Settings:
+    def of(cls, described: Mapping[str, Any], results: str, where: str, table: OptionTable = OPTIONS) -> Settings:
         """The settings that :meth:`described` wrote.
 
         Args:
             described: plain data from a stranger.
             results: the results folder.
             where: what to call the data in a message.
+            table: the table of options.
 
         Raises:
             UsageError: it is not what :meth:`described` writes.
             TableError: an extra table is broken.
         """
-        kinds: dict[str, Any] = {
-            "backend": str,
-            "operators": list,
-            "data_types": list,
-            "clauses": list,
-            "feature_level": (str, type(None)),
-            "profile": str,
-            "seed": int,
-            "strict": bool,
-            "extra_tables": list,
-            "isolation": str,
-            "timeout": (int, float),
-            "shard": (str, type(None)),
-        }
-        options = described.get("options")
-        lists = [described.get(name) for name, kind in kinds.items() if kind is list]
-        if (
-            not isinstance(options, Mapping)
-            or any(name not in described or not isinstance(described[name], kind) for name, kind in kinds.items())
-            or not all(isinstance(item, str) for texts in lists if texts for item in texts)
-        ):
+        if not all(row.name in described and is_plain_value(row, described[row.name]) for row in table.journal):
             raise UsageError(f"{where} does not say what the run was", "give the folder of a run that dmlcts wrote")
-        arguments = {name: described[name] for name in kinds}
-        return cls.read(**arguments, options=[f"{key}={value}" for key, value in options.items()], results=results)
+        return cls.read(table, **{row.name: described[row.name] for row in table.journal}, results=results)
 
     @property
     def shard_text(self) -> str | None:
@@ -343,8 +284,8 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        required_rows = owed_rows(self.tables, level, self.operators or None, self.covering)
-        for clause, operator, data_type, obligation in required_rows:
+        required = owed_rows(self.tables, level, self.operators or None, self.covering)
+        for clause, operator, data_type, obligation in required:
             if self.selects_clause(clause) and self.selects_data_type(DataType[data_type]):
                 yield clause, operator, data_type, obligation
 
@@ -359,27 +300,15 @@ class Settings:
         }
 
     def arguments(self) -> list[str]:
-        """The same options as pytest's arguments; `=` keeps it from taking a value for a path to collect."""
-        options = [f"--backend={self.backend}", f"--results={self.results}"]
-        options += [f"--option={key}={value}" for key, value in self.options]
-        options += self.shared_arguments()
-        options += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
-        if self.shard is not None:
-            options.append(f"--shard={self.shard_text}")
-        if self.waivers.source:
-            options.append(f"--waivers={self.waivers.source}")
-        return options
+        """The same options as pytest's arguments."""
+        return self._arguments(row for row in self.table.of(PYTEST) if row.setting)
 
     def shared_arguments(self) -> list[str]:
-        """What is judged and by what measure, as arguments that pytest and `dmlcts run` take alike."""
-        options = [f"--profile={self.profile}", f"--seed={self.seed}"]
-        for option, values in (
-            ("--operator", self.operators),
-            ("--data-type", self.data_types),
-            ("--clause", self.clauses),
-            ("--tables", self.extra_tables),
-        ):
-            options += [f"{option}={value}" for value in values]
-        if self.level is not None:
-            options.append(f"--feature-level={self.level}")
-        return [*options, "--strict-ieee"] if self.strict else options
+        """What is judged and by what measure, as arguments that pytest and `dmlcts run` take alike.
+
+        They are the options that can be the same for several implementations, as `dmlcts compare` takes them.
+        """
+        return self._arguments(row for row in self.table.of("compare") if row.journal)
+
+    def _arguments(self, rows: Iterable[Option]) -> list[str]:
+        return [word for row in rows for word in arguments_of(row, self._plain(row))]

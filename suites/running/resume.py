@@ -15,17 +15,22 @@ from typing import Any
 
 from dmlcts.reports.documents.journal import read_journal
 from dmlcts.specs import UsageError
+from dmlcts.suites.options.option import OptionTable
+from dmlcts.suites.options.table import OPTIONS
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import difference
 
 
-def resumed_settings(folder: str, options: Mapping[str, Any], named: set[str]) -> Settings:
+def resumed_settings(
+    folder: str, mapping: Mapping[str, Any], named: set[str], table: OptionTable = OPTIONS
+) -> Settings:
     """The settings of the run that stopped in ``folder``.
 
     Args:
         folder: its results folder.
-        options: what the command line says, as arguments of :meth:`Settings.read`.
+        mapping: what the command line says, as arguments of :meth:`Settings.read`.
         named: the options that were written on the command line; the others are defaults.
+        table: the table of options.
 
     Raises:
         DocumentError: there is no journal in the folder, or it is broken.
@@ -35,16 +40,15 @@ def resumed_settings(folder: str, options: Mapping[str, Any], named: set[str]) -
     content = read_journal(folder)
     wanted = named
     _check_trust(folder, content.path, content.header, wanted)
-    known = Settings.of(content.header, folder, str(content.path))
-    if "results" in wanted and options["results"] != folder:
+    known = Settings.of(content.header, folder, str(content.path), table)
+    if "results" in wanted and mapping["results"] != folder:
         raise UsageError(
-            f"--results {options['results']} and --resume {folder} name two folders", "give --resume alone"
+            f"--results {mapping['results']} and --resume {folder} name two folders", "give --resume alone"
         )
-    arguments = {name: value for name, value in content.header.items() if name in options and name not in wanted}
-    arguments["options"] = [f"{key}={value}" for key, value in content.header["options"].items()]
-    arguments |= {name: options[name] for name in wanted if name in options}
-    asked = Settings.read(**(arguments | {"results": folder}))
-    differs = difference(known.described(), asked.described())
+    arguments = {row.name: content.header[row.name] for row in table.journal}
+    arguments |= {row.name: mapping[row.name] for row in table.settings if row.name in wanted & mapping.keys()}
+    asked = Settings.read(table, **(arguments | {"results": folder}))
+    differs = difference(known.described(), asked.described(), table=table)
     if differs:
         raise UsageError(f"{folder} is of a run that differs in {differs}", "leave the option out, or begin a new run")
     return asked
@@ -61,11 +65,11 @@ def _check_trust(folder: str, journal: Path, header: Mapping[str, Any], wanted: 
     missing = [name for name in asked if name not in wanted]
     if not missing:
         return
-    reason = _others(Path(folder)) or _others(journal)
-    if reason:
-        code = " ".join([f"--backend {backend!a}", *(f"-o {word!a}" for word in _words(options))])
+    text = _others(Path(folder)) or _others(journal)
+    if text:
+        value = " ".join([f"--backend {backend!a}", *(f"-o {word!a}" for word in _words(options))])
         raise UsageError(
-            f"{reason}, and its journal names the code to run: {code}",
+            f"{text}, and its journal names the code to run: {value}",
             "if that is what shall run, write it yourself, beside --resume",
         )
 
@@ -78,12 +82,12 @@ def _others(place: Path) -> str:
     """Who else may have written a file or folder, in words; "" for nobody but this user."""
     if sys.platform == "win32":
         return f"who wrote {place} cannot be told here"
-    status = place.stat()
-    if status.st_uid != os.geteuid():
-        return f"{place} is another user's (number {status.st_uid})"
-    mode = status.st_mode
+    others = place.stat()
+    if others.st_uid != os.geteuid():
+        return f"{place} is another user's (number {others.st_uid})"
+    mode = others.st_mode
     if mode & stat.S_IWOTH and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
         return f"every user may change {place}"
-    if mode & stat.S_IWGRP and status.st_gid != os.getegid():
-        return f"the users of group {status.st_gid} may change {place}"
+    if mode & stat.S_IWGRP and others.st_gid != os.getegid():
+        return f"the users of group {others.st_gid} may change {place}"
     return ""

@@ -19,22 +19,11 @@ from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.disclosure import disclose
+from dmlcts.suites.options.option import OptionTable
+from dmlcts.suites.options.table import OPTIONS
 from dmlcts.suites.running.options import Settings
 
-_NAMES = {
-    "backend": "the backend",
-    "options": "the backend's options",
-    "operators": "the selected operators",
-    "data_types": "the selected data types",
-    "clauses": "the selected clauses",
-    "feature_level": "the feature level",
-    "profile": "the profile",
-    "seed": "the seed",
-    "strict": "--strict",
-    "extra_tables": "the further tables",
-    "isolation": "the isolation",
-    "timeout": "the time limit",
-    "shard": "the shard",
+_OTHER_NOUNS = {
     "specs": "the spec tables",
     "suite": "the suite's version",
     "device": "the device",
@@ -56,18 +45,21 @@ def _words(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def difference(first: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
+def difference(
+    record: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = (), table: OptionTable = OPTIONS
+) -> str:
     """What two headers differ in, in words, the first thing only; "" where they are of the same run."""
-    for name in _NAMES:
-        if name in ignored or first.get(name) == other.get(name):
+    nouns = {row.name: row.noun for row in table.journal} | _OTHER_NOUNS
+    for name in nouns:
+        if name in ignored or record.get(name) == other.get(name):
             continue
-        mine, yours = first.get(name), other.get(name)
+        mine, yours = record.get(name), other.get(name)
         if isinstance(mine, dict) and isinstance(yours, dict):
             keys = [key for key in (*mine, *yours) if mine.get(key, _ABSENT) != yours.get(key, _ABSENT)]
             part = keys[0]
-            words = [_words(header.get(part)) for header in (mine, yours)]
-            return f"{_NAMES[name]} ({part}): {words[0]} there, {words[1]} here"
-        return f"{_NAMES[name]}: {_words(mine)} there, {_words(yours)} here"
+            texts = [_words(header.get(part)) for header in (mine, yours)]
+            return f"{nouns[name]} ({part}): {texts[0]} there, {texts[1]} here"
+        return f"{nouns[name]}: {_words(mine)} there, {_words(yours)} here"
     return ""
 
 
@@ -214,7 +206,7 @@ class Run:
             self._journal = Journal(path, replaces=self._replaced.files)
             self._journal.begin("run", header)
             return
-        differs = difference(self._earlier.header, header)
+        differs = difference(self._earlier.header, header, table=self.settings.table)
         if differs:
             raise UsageError(
                 f"{path} is of a run that differs in {differs}", "resume with the same, or begin a new run"
@@ -292,8 +284,8 @@ class Run:
         if self.collection is None:
             return f"{done} tests of {self.settings.results} were done before"
         left = self.collection.items - done
-        progress = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
-        return f"{progress}; {f'{left} are left' if left > 0 else 'none is left'}"
+        text = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
+        return f"{text}; {f'{left} are left' if left > 0 else 'none is left'}"
 
     def end(self) -> None:
         """Close the bench, and note that the run came to its end, where it did.

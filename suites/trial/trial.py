@@ -31,7 +31,7 @@ _MENDS: Mapping[str, str] = {
     "refused": "accept it, or claim fewer types: data_types in the device's info, claims in a runner's hello",
     "not_supported": "nothing, where the runtime has no such operator; else express it in create()",
     "crash": "see its last words above, or run it under your debugger with --isolation none",
-    "timeout": "wait for the device no longer than a call may take, or give it longer with --timeout",
+    "timeout": "wait for the device no longer than a call may take, or give it longer with --dispatch-timeout",
     "device_lost": "see why the device is lost on so small a tensor; the next call gets a fresh one",
     "resource_error": "free what a kernel holds in its close(), and take no more than the memory that is given",
 }

@@ -126,7 +126,7 @@ def test_the_words_of_a_command_are_understood() -> None:
         [*COMMAND, "more"],
         [*COMMAND, "--option", "nothing"],
         [*COMMAND, "--profile", "none"],
-        [*COMMAND, "--operator=CLIP"],
+        [*COMMAND, "--operator"],
         [*COMMAND, "--key"],
         [*COMMAND, "\ud800"],
     ],
@@ -316,7 +316,7 @@ GIVEN = {
     "timeout": "30",
     "parts": (),
     "workers": "",
-    "operators": FEW,
+    "operators": (FEW,),
 }
 
 

@@ -363,7 +363,7 @@ def test_runs_of_different_tables_are_refused_or_marked(tmp_path: Path) -> None:
     first, second = write(tmp_path, first=run_of(), second=changed)
     code, text = run("--from", first, "--to", second)
     assert (code, "give --mixed" in text) == (2, True)
-    code, text = run("--from", first, "--to", second, "--mixed", "-o", tmp_path / "out")
+    code, text = run("--from", first, "--to", second, "--mixed", "--output", tmp_path / "out")
     assert (code, "the runs differ in tables" in text) == (0, True)
     for name in ("migration.html", "migration.md"):
         assert "≠ other tables than first" in (tmp_path / "out" / name).read_text("utf-8")
@@ -414,7 +414,9 @@ def test_two_backends_are_judged_and_compared(tmp_path: Path, dmlcts: Callable[.
         "utf-8",
     )
     selection = ("--operator", "CLIP", "--data-type", "INT8,FLOAT32", "--clause", "clip.bounds.*")
-    ran = dmlcts("migrate", "--from", "cpu[feature_level=5.0]", "--to", "mine.py:Inverted", *selection, "-o", "out")
+    ran = dmlcts(
+        "migrate", "--from", "cpu[feature_level=5.0]", "--to", "mine.py:Inverted", *selection, "--output", "out"
+    )
     assert ran.code == 1, ran.out + ran.err
     document = load_document(tmp_path / "out" / "migration.json", "migration-1", "")
     (operator,) = document["operators"]

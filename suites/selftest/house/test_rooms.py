@@ -46,6 +46,7 @@ FLOORS = {
         "accuracy",
     ),
     "suites": (
+        "options",
         "isolation",
         "cases",
         "generation",

@@ -112,7 +112,7 @@ def test_the_times_and_places_in_the_guide_are_those_of_the_code() -> None:
         f"has proven nothing has {kept['UNPROVEN_TIME'] // 1000} s",
         f"loses its place after {kept['CROWDED_TIME'] // 1000} s",
         f"32 to {kept['MOST_SECRET']} bytes",
-        f"`--timeout` ({float(timeout):g} s, and more for large memories)",
+        f"`--dispatch-timeout` ({float(timeout):g} s, and more for large memories)",
     ):
         assert sentence in " ".join(text().split()), sentence
 

@@ -135,21 +135,21 @@ def results(tmp_path: Path) -> list[str]:
 
 def test_the_command_writes_a_site_and_says_what_is_mixed(tmp_path: Path, results: list[str]) -> None:
     place = str(tmp_path / "site")
-    code, text = run(*results, "-o", place)
+    code, text = run(*results, "--output", place)
     assert code == 0
     assert "note: 1 of 2 kept results come from a modified suite\n" in text
     assert f"written: {place}: " in text
     assert (tmp_path / "site/index.html").is_file()
-    code, text = run(results[0], "-o", place)
+    code, text = run(results[0], "--output", place)
     assert (code, "note:" in text) == (0, False)
 
 
 def test_the_command_refuses_with_the_mend_and_writes_nothing(tmp_path: Path, results: list[str]) -> None:
     place = tmp_path / "site"
-    code, text = run(*results, "--strict-tables", "-o", str(place))
+    code, text = run(*results, "--strict-tables", "--output", str(place))
     assert (code, place.exists()) == (2, False)
     assert "leave out --strict-tables to mark them" in text
-    code, text = run(*results, "-o", str(tmp_path))
+    code, text = run(*results, "--output", str(tmp_path))
     assert code == 2
     assert "choose a folder that does not exist, or an earlier site" in text
 
@@ -162,15 +162,15 @@ def test_without_results_the_site_is_made_of_what_the_repository_keeps(
     (kept / "pairs/a-to-b.html").write_text("<!doctype html><title>a to b</title>")
     Path(results[0]).rename(kept / "mine.results.json")
     monkeypatch.setattr(checkout, "_HOUSE", tmp_path / "house")
-    code, text = run("-o", str(tmp_path / "site"))
+    code, text = run("--output", str(tmp_path / "site"))
     assert code == 0, text
     assert (tmp_path / "site/pairs/a-to-b.html").is_file()
     assert 'href="pairs/a-to-b.html"' in (tmp_path / "site/pairs.html").read_text()
-    code, _ = run(results[1], "-o", str(tmp_path / "other"))
+    code, _ = run(results[1], "--output", str(tmp_path / "other"))
     assert (code, (tmp_path / "other/pairs.html").exists()) == (0, False), "the pairs are not of these results"
 
 
 def test_help_shows_an_example() -> None:
     code, text = run("--help")
     assert code == 0
-    assert "dmlcts site kept/*.results.json.gz --baseline mine.yaml -o site" in text
+    assert "dmlcts site kept/*.results.json.gz --baseline mine.yaml --output site" in text

@@ -45,7 +45,7 @@ def clipping(data_type: DataType) -> Target:
 
 def station_of(made: Any, messages: list[str], *, compiled: bool = False, **streams: Any) -> Station:
     """A station that streams; what it tells besides is added to a list."""
-    stream_options = {"threads": 2, "least": 1, "told": messages.append, "tensor_elements": SIZE, **streams}
+    stream_options = {"threads": 2, "least": 1, "report": messages.append, "tensor_elements": SIZE, **streams}
     bench = Bench(made.__name__, made(), {}, TABLES)
     return Station(bench, streams=stream_options, compiled=compiled, tensor_elements=SIZE)
 
@@ -577,7 +577,7 @@ def isolated(path: Path, name: str) -> tuple[Totals, list[str]]:
         compiled=False,
         tensor_elements=SIZE,
         timeout=30,
-        streams={"threads": 2, "least": 1, "told": messages.append, "tensor_elements": SIZE},
+        streams={"threads": 2, "least": 1, "report": messages.append, "tensor_elements": SIZE},
     )
     try:
         return added(block_judge.judge_several(rounding(), BLOCKS)), messages

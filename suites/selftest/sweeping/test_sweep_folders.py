@@ -131,7 +131,7 @@ def test_a_worker_that_does_not_account_for_a_block_is_not_believed(tmp_path: Pa
         ("data_types", [], "the selected data types"),
         ("profile", "full", "the profile: full there, quick here"),
         ("seed", 7, "the seed: 7 there, 0 here"),
-        ("strict", True, "--strict: True there, False here"),
+        ("strict", True, "--strict-ieee: True there, False here"),
         ("isolation", "process", "the isolation: process there, none here"),
         ("level", "6.0", "the level that is judged: 6.0 there"),
         ("specs", {"clip.yaml": "0"}, "the spec tables"),

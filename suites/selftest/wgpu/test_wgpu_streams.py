@@ -159,7 +159,7 @@ BLOCKS = [Block(0, start, 1 << 18) for start in (0x3F00_0000, 0x4B00_0000, 0x7F7
 def judged(device: WgpuDevice, **streams: Any) -> tuple[Any, list[str]]:
     messages: list[str] = []
     bench = Bench("wgpu", None, {}, load_tables(), device=device)
-    stream_options = {"threads": 2, "least": 1, "told": messages.append, "tensor_elements": 1 << 16, **streams}
+    stream_options = {"threads": 2, "least": 1, "report": messages.append, "tensor_elements": 1 << 16, **streams}
     block_judge = Station(bench, streams=stream_options, tensor_elements=1 << 16, compiled=False)
     totals = block_judge.judge_several(rounding(), BLOCKS)
     block_judge.finish()

@@ -15,9 +15,9 @@ from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array, Streams, Values, text, text_with_bits
-from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, inputs_text
+from dmlcts.suites.options.table import DEFAULT_TIMEOUT
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.operands import combination, combinations, sampled, suspect_values
