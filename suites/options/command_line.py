@@ -71,13 +71,13 @@ class TableOption(click.Option):
         return super().handle_parse_result(ctx, values, args)
 
     def _check_meant(self, ctx: click.Context, old: Sequence[Any], *, twice: bool) -> None:
-        """Refuse an old spelling that looks like another option, as `-o KEY=VALUE` does where -o was an output."""
-        options = [option.row for option in ctx.command.params if isinstance(option, TableOption)]
-        pairs = next((row for row in options if row.kind is Kind.PAIRS), None)
+        """Refuse an old spelling that looks like another option, as `-o KEY=VALUE` does where -o was the output."""
         typed = "/".join(self.row.old)
-        for value in old:
-            if pairs is not None and self.row.kind is not Kind.PAIRS and _looks_like_a_pair(value):
-                mend = f"write {pairs.spelling} {value}, or {self.row.spelling} for the output"
+        for row in (option.row for option in ctx.command.params if isinstance(option, TableOption)):
+            if row.kind is not Kind.PAIRS or not set(self.row.old) & set(OPTIONS[row.name].spellings):
+                continue
+            for value in filter(_looks_like_a_pair, old):
+                mend = f"write {row.spelling} {value}, or {self.row.spelling} for the output"
                 raise click.UsageError(f"{typed} {value} may be an option of the backend: {mend}", ctx)
         if twice:
             raise click.UsageError(f"{typed} is {self.row.spelling}, which is given as well: give it once", ctx)

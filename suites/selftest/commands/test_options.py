@@ -274,6 +274,14 @@ def test_an_old_spelling_that_is_clear_is_taken(words: tuple[str, ...], output: 
         assert context.params["output"] == output
 
 
+def test_a_wrong_value_by_an_old_spelling_is_refused_for_what_it_is() -> None:
+    """No other option is spelled --timeout, so a value with = is a bad time, and no option of the backend."""
+    with command_of("run").make_context("run", ["--backend", "cpu", "--timeout", "adapter=1"]) as context:
+        assert context.params["timeout"] == "adapter=1"
+    with pytest.raises(UsageError, match="the time limit 'adapter=1' is not a number of seconds"):
+        Settings.read(timeout="adapter=1")
+
+
 def test_both_spellings_of_a_repeatable_option_count() -> None:
     words = [*CERTIFY, "--output", "s.zip", "--operators", "clip", "--operator", "round"]
     with command_of("certify").make_context("certify", words) as context:
