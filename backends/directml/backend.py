@@ -105,7 +105,7 @@ class DirectMLDevice:
     A device that the library has given up is replaced, so that the failure stays with the call that caused it.
 
     Args:
-        found: the library to load.
+        library_file: the library to load.
         make_host: opens the D3D12 device; called again when that is lost.
         options: how to compile.
         bridge: what connects a library of Windows' on Linux; None for one of this system's.

@@ -29,7 +29,7 @@ class Scaling:
 
     Args:
         operation: what the table says of x, scale and bias.
-        given: scale and bias.
+        scale_bias: scale and bias.
         own: the input's type.
         latitudes: those that act.
     """

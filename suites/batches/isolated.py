@@ -286,7 +286,7 @@ class _Look:
         members: in the order of their parts of the memory.
         memory: as it is now.
         known: as it was before they ran.
-        came: what became of the members that ran, by their numbers.
+        outcomes: what became of the members that ran, by their numbers.
 
     Attributes:
         suspected: those that came back with something that has to be looked at by itself.

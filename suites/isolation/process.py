@@ -120,7 +120,7 @@ class WorkerProcess:
     Args:
         file: descriptor of the shared memory's file, which the worker inherits; -1 for none.
         name: the shared memory's name.
-        growth: bytes by which it may grow after its device was opened; ``None`` for the usual.
+        growth_limit: bytes by which it may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         threaded: read with a thread even where the system could wait for a pipe.
     """

@@ -24,10 +24,10 @@ from dmlcts.suites.isolation.memory import Lease, SharedMemory
 from dmlcts.suites.isolation.process import MOST_STEPS, Clock, WorkerProcess
 from dmlcts.suites.isolation.remote_errors import RemoteError, RemoteExecutionFailedError, raise_as_told
 from dmlcts.suites.isolation.streams import IsolatedStream, opened
+from dmlcts.suites.options.table import DEFAULT_TIMEOUT
 
 Bytes = NDArray[np.uint8]
 
-DEFAULT_TIMEOUT = 30.0
 _LEAST_OPENING = 120.0
 _MOST_OPENINGS = 3
 _SECONDS_A_MEBIBYTE = 0.05
@@ -39,7 +39,7 @@ class Host:
     Args:
         backend: what ``--backend`` says.
         timeout: seconds that a call may take; calls on large memories get more, in proportion.
-        growth: bytes by which the process may grow after its device was opened; ``None`` for the usual.
+        growth_limit: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         start: makes a worker process.
         memory: what the two processes share; ``None`` for a new one.
@@ -377,7 +377,7 @@ class IsolatedBackend:
     Args:
         backend: what ``--backend`` says.
         timeout: seconds that a call may take.
-        growth: bytes by which the process may grow after its device was opened; ``None`` for the usual.
+        growth_limit: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
     """
 

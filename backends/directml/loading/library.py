@@ -130,7 +130,7 @@ class Library:
     """A loaded DirectML.
 
     Args:
-        found: which.
+        library_file: which.
         bridge: what connects a library of Windows' on Linux; None for one of this system's.
 
     Raises:

@@ -58,7 +58,7 @@ class Station:
 
     Args:
         bench: the device.
-        lanes: how many tensors may be in flight.
+        slots: how many tensors may be in flight.
         tensor_elements: elements of a tensor; ``None`` to try which size is quickest.
         compiled: use the compiled first comparison where it can be had.
         timeout: seconds that a block may take in a process of the implementation's own; ``None`` for the bench's own

@@ -56,7 +56,7 @@ class Streaming:
         threads: threads that judge.
         tensor_elements: elements of a tensor; 0 for the usual.
         least: targets of fewer elements are not worth a stream; 0 for the usual.
-        told: is told, in a sentence, what is odd about the backend's streams.
+        report: called with a sentence on what is odd about the backend's streams.
     """
 
     def __init__(
