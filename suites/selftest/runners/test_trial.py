@@ -59,13 +59,13 @@ class TestRunners:
             ("crashes", "about to fall", "--isolation none"),
             ("lost_device", "device lost CLIP on FLOAT32", "fresh one"),
             ("out_of_memory", "full", "no more than the memory"),
-            ("hangs_in_dispatch", "timeout    CLIP on FLOAT32", "--timeout"),
+            ("hangs_in_dispatch", "timeout    CLIP on FLOAT32", "--dispatch-timeout"),
             ("prints", "computing, one", "last words"),
         ],
     )
     @pytest.mark.size("thorough", brief=2)
     def test_each_fault_has_its_mend(self, name: str, words: str, mend: str) -> None:
-        ran = check(spec(name), *SELECTED, "--timeout", "1" if "hangs" in name else "20")
+        ran = check(spec(name), *SELECTED, "--dispatch-timeout", "1" if "hangs" in name else "20")
         assert ran.exit_code == 1, ran.output
         assert words in ran.output, ran.output
         assert mend in ran.output
@@ -92,7 +92,7 @@ class TestRunners:
                     assert "-o patience=SECONDS" in line
 
     def test_it_gives_up_on_what_is_always_lost(self) -> None:
-        ran = check(spec("crashes"), "--operator", "CLIP", "--timeout", "20")
+        ran = check(spec("crashes"), "--operator", "CLIP", "--dispatch-timeout", "20")
         assert ran.exit_code == 1
         assert "the rest was left out" in ran.output
 
