@@ -1,4 +1,4 @@
-"""Numbers as people write them, with or without their bits."""
+"""Numbers as people write them, with or without their bits, and counts with their nouns."""
 
 from __future__ import annotations
 
@@ -27,3 +27,8 @@ def text_with_bits(value: Any) -> str:
     scalar = np.asarray(value)[()]
     bits = int(scalar.view(np.dtype(f"u{scalar.dtype.itemsize}")))
     return f"{text(scalar)} (0x{bits:0{2 * scalar.dtype.itemsize}x})"
+
+
+def many(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 clause", "1,786 clauses"; with ``plural`` for a noun that takes no s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from dmlcts.reports.certification.files import changed_files, digest_of, suite_files
 from dmlcts.reports.documents.results import suite_identity, suite_tags
-from dmlcts.reports.documents.wording import many
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 _MOST_NAMED = 3

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import FeatureLevel, UsageError
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 ALL = "all"

@@ -21,8 +21,8 @@ from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.waivers import WaiverError
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import FeatureLevel
+from dmlcts.specs.number_text import many
 
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(days=1)

@@ -16,10 +16,10 @@ from typing import Any
 from dmlcts.reports.comparing.baseline import departures_of
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_results
-from dmlcts.reports.documents.wording import many
 from dmlcts.reports.documents.writing import write_text
 from dmlcts.reports.summaries.provenance import SHOWN, Provenance, tables_digest
 from dmlcts.specs import UsageError
+from dmlcts.specs.number_text import many
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 _UNABLE = (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)

@@ -16,9 +16,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
-from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome
+from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.specs.accuracy.places import BUCKETS
+from dmlcts.specs.deviations import Deviation, Origin
 
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
 

@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.validation import load_yaml
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DmlctsError
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 FORMAT = "dmlcts/waivers/1"

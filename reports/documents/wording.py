@@ -1,4 +1,4 @@
-"""How operators, element types and counts are said, alike in every report."""
+"""How operators and element types are said, alike in every report."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from dmlcts.specs.tables import Tables
 def short(operator: str) -> str:
     """The operator as people call it: "CLIP"."""
     return operator.removeprefix("ELEMENT_WISE_") or "(no operator)"
-
-
-def many(count: int, noun: str, plural: str = "") -> str:
-    """A count with its noun: "1 clause", "1,786 clauses"; with ``plural`` for a noun that takes no s."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def type_order(name: str) -> int:

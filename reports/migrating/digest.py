@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.reports.comparing.comparison import departure_cell, example_text
-from dmlcts.reports.documents.wording import many, short
+from dmlcts.reports.documents.wording import short
 from dmlcts.reports.migrating.migration import (
     ADDED,
     BOTH,
@@ -24,6 +24,7 @@ from dmlcts.reports.migrating.migration import (
 )
 from dmlcts.reports.migrating.specification import DIFFERS, RELATIONS, SETTLES
 from dmlcts.reports.summaries.measured import NOTICED
+from dmlcts.specs.number_text import many
 
 _LONG = 40
 Row = Mapping[str, Any]

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dmlcts.reports.comparing.comparison import error_cell, made_with_cells
-from dmlcts.reports.documents.wording import many, short
+from dmlcts.reports.documents.wording import short
 from dmlcts.reports.migrating import digest
 from dmlcts.reports.migrating.migration import STATES
 from dmlcts.reports.summaries.characters import escaped
 from dmlcts.reports.views.markdown import table
+from dmlcts.specs.number_text import many
 
 Row = Mapping[str, Any]
 

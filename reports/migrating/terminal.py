@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmlcts.reports.comparing.comparison import error_cell, made_with_cells
-from dmlcts.reports.documents.wording import many, short
+from dmlcts.reports.documents.wording import short
 from dmlcts.reports.migrating import digest
 from dmlcts.reports.migrating.migration import STATES
 from dmlcts.reports.views.terminal_page import Page
+from dmlcts.specs.number_text import many
 
 SPECIFICATIONS_SHOWN = 2
 _STYLES = {"changes": "bold", "gone": "bold", "partly": "bold", "faults": "yellow", "stays": "", "unjudged": "dim"}

@@ -19,7 +19,7 @@ from dmlcts.reports.comparing.history import LEGEND, MARKS
 from dmlcts.reports.comparing.triage import baseline_for, reason_title, reasons_by_row, triage_of
 from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.waivers import with_waived
-from dmlcts.reports.documents.wording import many, short
+from dmlcts.reports.documents.wording import short
 from dmlcts.reports.site.evidence import Breach, ClauseEvidence, Judged, RowsByPlace, evidence_of
 from dmlcts.reports.site.folder import INDEX, site_index
 from dmlcts.reports.site.kept import Column, Implementation, KeptResult, slug_of
@@ -31,6 +31,7 @@ from dmlcts.reports.summaries.provenance import Provenance
 from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.badge import badge_svg
 from dmlcts.reports.views.html import behaviour_lines, environment, identity, template
+from dmlcts.specs.number_text import many
 
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 """The content security policy of every page: what it loads are the site's own style, script and badges."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome
-from dmlcts.reports.documents.wording import many
+from dmlcts.specs.number_text import many
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome, worst
+from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.wording import short
 from dmlcts.reports.summaries.once import Fault, elements_of, fault_shown
+from dmlcts.specs.deviations import Deviation, Origin
 
 _ORDER = (
     "formula",

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome
+from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
+from dmlcts.specs.deviations import Deviation, Origin
 
 UNEXAMINED = "unexamined"
 """The label, among a failing case's details, of why nobody looked for a smaller case and what it needs."""

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
-from dmlcts.reports.documents.wording import many, places, type_order
+from dmlcts.reports.documents.wording import places, type_order
 from dmlcts.reports.summaries.causes import causes, examined
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs import UsageError
 from dmlcts.specs.models import Clause
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 OTHER = "other"

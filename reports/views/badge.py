@@ -8,8 +8,8 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
-from dmlcts.reports.documents.wording import many
-from dmlcts.reports.summaries.characters import visible
+from dmlcts.specs.characters import visible
+from dmlcts.specs.number_text import many
 
 LABEL = "DirectML conformance"
 _COLOURS = {Verdict.CONFORMANT: "0b5c8f", Verdict.NOT_CONFORMANT: "b3260a", Verdict.INCOMPLETE: "7a5200"}

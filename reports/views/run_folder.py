@@ -18,7 +18,6 @@ from dmlcts.reports.documents.journal import NAME as JOURNAL
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.documents.validation import FAILURE_FORMAT
-from dmlcts.reports.documents.wording import many
 from dmlcts.reports.documents.writing import (
     SWEEP_JOURNAL,
     SWEEP_PREFIX,
@@ -33,6 +32,7 @@ from dmlcts.reports.documents.writing import (
 from dmlcts.reports.views.html import PAGE_MARK
 from dmlcts.reports.views.junit import SUITES_NAME, junit_xml
 from dmlcts.specs import UsageError
+from dmlcts.specs.number_text import many
 
 _MOST_NAME = 80
 

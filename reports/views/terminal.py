@@ -17,11 +17,12 @@ from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, exit_code
 from dmlcts.reports.documents.waivers import accounts, with_waived
-from dmlcts.reports.documents.wording import behaviour_text, many, places, short, type_order
+from dmlcts.reports.documents.wording import behaviour_text, places, short, type_order
 from dmlcts.reports.summaries.causes import Cause, causes, examined, first_line
 from dmlcts.reports.summaries.overview import rule_of
 from dmlcts.reports.views.terminal_page import Page
 from dmlcts.specs import UsageError
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 CLAUSES_SHOWN = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dmlcts.reports.documents.outcomes import Deviation
+from dmlcts.specs.deviations import Deviation
 from dmlcts.suites.attribution.company import fewest_kernels, repeated
 from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.inputs import ordinary

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dmlcts.reports.documents.outcomes import Deviation, Origin
-from dmlcts.reports.documents.wording import many
+from dmlcts.specs.deviations import Deviation, Origin
+from dmlcts.specs.number_text import many
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.subject import Subject

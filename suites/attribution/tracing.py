@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.reports.documents.outcomes import Origin
 from dmlcts.specs import DataType, Region, TensorDesc
+from dmlcts.specs.deviations import Origin
 from dmlcts.suites.attribution.shrink import spread
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.results import suite_version
-from dmlcts.reports.documents.wording import many
 from dmlcts.reports.documents.writing import dump_yaml, failure_document, write_text
 from dmlcts.reports.views.run_folder import prepare_failures
+from dmlcts.specs.deviations import Deviation
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench

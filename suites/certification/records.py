@@ -9,7 +9,7 @@ from dmlcts.reports.certification.structure import Context
 from dmlcts.reports.certification.verdict import Said, Status, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
-from dmlcts.reports.documents.wording import many
+from dmlcts.specs.number_text import many
 
 _LEAST_CASES = 2  # a run makes some twenty for each tally
 

@@ -21,9 +21,9 @@ from dmlcts.reports.certification.submission import Submission
 from dmlcts.reports.certification.verdict import Line, Said, Status, Verification, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.results import RunInfo, build_results, stable
-from dmlcts.reports.documents.wording import many
 from dmlcts.reports.summaries.because import explained
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
+from dmlcts.specs.number_text import many
 from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.command import certify_words
 from dmlcts.suites.certification.records import check_records

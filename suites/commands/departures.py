@@ -33,7 +33,7 @@ def write(results: str, path: str) -> None:
     """Write the departures of a run to FILE; reasons that FILE already contains are kept."""
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.documents.validation import load_results
-    from dmlcts.reports.documents.wording import many
+    from dmlcts.specs.number_text import many
 
     target = Path(path)
     known = baselines.load(target) if target.exists() else None
@@ -54,7 +54,7 @@ def check(results: str, path: str) -> None:
     """Compare a run with FILE; exit code 1 if a departure is new or gone."""
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.documents.validation import load_results
-    from dmlcts.reports.documents.wording import many
+    from dmlcts.specs.number_text import many
 
     known = baselines.load(Path(path))
     comparison = baselines.compare(load_results(results), known)
@@ -90,9 +90,9 @@ def triage(results: str, path: str, json_path: str | None, extra_tables: tuple[s
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.comparing import triage as triages
     from dmlcts.reports.documents.validation import load_results
-    from dmlcts.reports.documents.wording import many
     from dmlcts.reports.documents.writing import write_json
     from dmlcts.specs.loading import load_tables
+    from dmlcts.specs.number_text import many
 
     document = triages.triage_of(
         load_results(results), load_tables(*map(Path, extra_tables)), baselines.load(Path(path))

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.backends.registry import available
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
 from dmlcts.specs.comparing import compare, notes
 from dmlcts.specs.comparing.known import known_sentences
 from dmlcts.specs.models import Clause, OperatorTable
+from dmlcts.specs.number_text import many
 from dmlcts.specs.pages import identify, load_page
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.trial.trial import Trial

@@ -35,12 +35,12 @@ def site(
     dmlcts site kept/*.results.json.gz --baseline mine.yaml --output site
     dmlcts site results --strict-tables --output site
     """
-    from dmlcts.reports.documents.wording import many
     from dmlcts.reports.site.folder import check_place, write_site
     from dmlcts.reports.site.kept import collected, read_kept
     from dmlcts.reports.site.pages import site_files
     from dmlcts.reports.site.sources import Sources, read_baselines, read_histories, read_pairs
     from dmlcts.specs.loading import load_tables
+    from dmlcts.specs.number_text import many
     from dmlcts.suites.checkout import kept_baselines, kept_histories, kept_pairs, kept_results
 
     place = Path(output)

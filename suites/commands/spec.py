@@ -52,8 +52,8 @@ def lint(paths: tuple[str, ...]) -> None:
 
     Each fault is printed with file, line, column, cause and mend. Exit code 2 if there is one.
     """
-    from dmlcts.reports.documents.wording import many
     from dmlcts.specs.loading import load_tables
+    from dmlcts.specs.number_text import many
 
     loaded = load_tables(*map(Path, paths))
     counted = (("table", loaded.digests), ("clause", loaded.clauses), ("operator", loaded.operators))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.reports.documents.outcomes import Deviation, Origin
-from dmlcts.reports.summaries.characters import one_line, quoted
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
+from dmlcts.specs.characters import one_line, quoted
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.deviations import Deviation, Origin
 from dmlcts.specs.models import Clause
 from dmlcts.specs.oracle.vectorised import Acceptance
 from dmlcts.specs.tables import Tables

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.specs.deviations import Deviation
 from dmlcts.suites.batches.attempts import dispatch_many
 from dmlcts.suites.batches.batch import Ran
 from dmlcts.suites.batches.isolated import Doubted

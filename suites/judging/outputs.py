@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.reports.documents.outcomes import Deviation
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
+from dmlcts.specs.deviations import Deviation
+from dmlcts.specs.number_text import many
 from dmlcts.specs.statements.silent_points import silent_points
 from dmlcts.suites.batches.notes import Notes
 from dmlcts.suites.cases.bench import Bench

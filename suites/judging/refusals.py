@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import unconditional_violations

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.statements.relations import Dispatched, Relation

@@ -58,9 +58,9 @@ def judge(cases: str, outputs: str, results: str) -> None:
     outputs of a case end early, the runner crashed on it.
     """
     from dmlcts.reports.documents.outcomes import Verdict, exit_code
-    from dmlcts.reports.documents.wording import many
     from dmlcts.reports.views.terminal import summary
     from dmlcts.specs.loading import load_tables
+    from dmlcts.specs.number_text import many
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.offline.judging import judge_folder
 

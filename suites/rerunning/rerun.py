@@ -19,7 +19,7 @@ from dmlcts.reports.documents.journal import Collection, journal_lines
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
 from dmlcts.reports.documents.validation import DocumentError
-from dmlcts.reports.documents.wording import many
+from dmlcts.specs.number_text import many
 from dmlcts.suites.running.run import Run, key_of
 
 FILE = "found.jsonl"

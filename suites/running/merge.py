@@ -15,12 +15,12 @@ from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.documents.waivers import Waivers
-from dmlcts.reports.documents.wording import many
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.running.combinations_covered import combinations_told
 from dmlcts.suites.running.options import Settings

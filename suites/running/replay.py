@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dmlcts.reports.documents.validation import load_failure
-from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import UsageError
+from dmlcts.specs.characters import one_line
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.element_tables import Dispatch, dispatches, dump, table

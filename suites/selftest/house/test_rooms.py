@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -75,6 +75,9 @@ FLOORS = {
     ),
     "reports": ("documents", "summaries", "views", "comparing", "migrating", "site", "certification", ""),
 }
+
+# What asks and judges knows no report: what both need, such as how a count is written, lives in ``specs``.
+BEFORE_REPORTS = ("suites.isolation", "suites.cases", "suites.generation", "suites.batches", "suites.judging")
 
 
 def modules() -> Iterator[Path]:
@@ -166,6 +169,26 @@ def test_each_room_imports_from_lower_floors_only(top: str) -> None:
             other for other in others if other.split(".")[0] == top and floor(other) > floor(room) and other != top
         }
         assert not higher, f"{room} imports from {sorted(higher)}, which lie above it"
+
+
+def of_reports(graph: dict[str, set[str]], rooms: Iterable[str]) -> dict[str, list[str]]:
+    """The rooms that import from ``reports``, with what they import."""
+    reports_by_room = {
+        room: sorted(other for other in graph[room] if other.split(".")[0] == "reports")
+        for room in graph
+        if any(room == name or room.startswith(f"{name}.") for name in rooms)
+    }
+    return {room: others for room, others in reports_by_room.items() if others}
+
+
+def test_what_asks_and_judges_imports_nothing_of_reports() -> None:
+    assert of_reports(arrows(), BEFORE_REPORTS) == {}
+
+
+def test_a_judge_that_imports_from_reports_is_seen() -> None:
+    graph = {"suites.judging": {"specs", "reports.documents"}, "suites.running": {"reports.views"}}
+    assert of_reports(graph, BEFORE_REPORTS) == {"suites.judging": ["reports.documents"]}
+    assert of_reports({"suites.judging": {"specs"}}, BEFORE_REPORTS) == {}
 
 
 def test_each_room_says_what_lives_there_and_what_does_not() -> None:

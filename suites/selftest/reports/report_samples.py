@@ -7,9 +7,10 @@ import functools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dmlcts.reports.documents.outcomes import Deviation, Outcome
+from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results
+from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.first_three import first_three

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from dmlcts.reports.documents.outcomes import Deviation, Outcome
+from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
-from dmlcts.reports.documents.wording import many
 from dmlcts.reports.views.terminal import summary
+from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import (
     Clause,
@@ -24,6 +24,7 @@ from dmlcts.specs.models import (
     SupportTable,
     TensorRow,
 )
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 TYPES = ("FLOAT32", "FLOAT16", "INT32", "INT16", "INT8")

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.writing import SWEEP_TEST
+from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
