@@ -56,6 +56,10 @@ class Counterpart:
         attributes: what it is given beside the tensors.
         patterns: whether tensors are bound as integers of their width, because the operator knows bits alone.
         truth: whether its result is of the runtime's own truth type, one byte of 0 or 1, which is bound over UINT8.
+        conditions: how many of the first inputs the backend makes truth values of the runtime's own type of: true is
+            what is not 0. For runtimes of arrays alone.
+        converted: whether the backend converts the result, which is of the first input's type, to the output's type;
+            done where that changes no value. For runtimes of arrays alone.
         only: the element types on which it is meant to do this; ``None``: on all that the runtime takes.
         note: what else a reader of the results must know.
     """
@@ -65,6 +69,8 @@ class Counterpart:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     patterns: bool = False
     truth: bool = False
+    conditions: int = 0
+    converted: bool = False
     only: frozenset[DataType] | None = None
     note: str = ""
 
