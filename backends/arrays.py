@@ -46,8 +46,7 @@ Program = Callable[[Sequence[Array], Sequence[Any]], Array]
 
 _BOOL = np.dtype(np.bool_)
 _UNDOCUMENTED_CASTS = ("THRESHOLD", "CLIP_GRAD")
-_MOST_IN_STEPS = 1 << 16
-_BEYOND_A_STEP = 3  # elements, which no vector register holds evenly
+_LENGTHS = (7, 67, 1027, 16387, 65539)  # 3 elements beyond what vectors hold evenly
 
 
 @dataclass(frozen=True)
@@ -120,15 +119,10 @@ def truths(array: Array) -> Array:
 def padded_count(count: int) -> int:
     """How many elements an array of ``count`` gets where each length is a program of its own to compile.
 
-    A few lengths only, each 3 beyond a power of 4: what a compiler does past its last whole vector is judged too.
-    Long arrays, whose elements cost more than a program, keep their length.
+    A few lengths only, each 3 beyond a power of 2: what a compiler does past its last whole vector is judged too.
+    Longer arrays, whose elements cost more than a program, keep their length.
     """
-    if count > _MOST_IN_STEPS:
-        return count
-    step = 4
-    while step + _BEYOND_A_STEP < count:
-        step *= 4
-    return step + _BEYOND_A_STEP
+    return next((length for length in _LENGTHS if count <= length), count)
 
 
 def padded(array: Array, count: int) -> Array:

@@ -32,7 +32,7 @@ class JaxBackend:
 
     name = "jax"
 
-    def open(self, *, platform: str = "cpu", clamp: str = "clip", shapes: str = "flat") -> ArrayDevice:
+    def open(self, *, platform: str = "cpu", clamp: str = "clip", shapes: str = "flat", cache: str = "") -> ArrayDevice:
         """Open one of XLA's platforms.
 
         Args:
@@ -40,6 +40,8 @@ class JaxBackend:
             clamp: "clip" makes CLIP jax.numpy.clip, "clamp" jax.lax.clamp, XLA's own operation.
             shapes: "flat" passes arrays of one dimension and of a few lengths; "own" passes the sizes of the
                 description, each of which XLA compiles for some 60 ms.
+            cache: a folder in which JAX keeps compiled programs, for other processes and later runs on this machine;
+                none unless named.
 
         Raises:
             UsageError: an option has a value that means nothing.
@@ -53,6 +55,8 @@ class JaxBackend:
         for module in ("jax.numpy", "jax.scipy.special"):
             load(module, _INSTALL)
         jax.config.update("jax_enable_x64", True)
+        if cache:
+            _keep_programs(jax, cache)
         try:
             (device, *_) = jax.devices(platform)
         except Exception as error:  # RuntimeError, or whatever a plugin raises
@@ -60,6 +64,12 @@ class JaxBackend:
                 f"jax {jax.__version__} finds no {platform} device: {first_line(error)}", _PLATFORMS[platform]
             ) from error
         return ArrayDevice(JaxRuntime(jax, device, {"platform": platform, "clamp": clamp, "shapes": shapes}))
+
+
+def _keep_programs(jax: Any, folder: str) -> None:
+    jax.config.update("jax_compilation_cache_dir", os.path.abspath(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)  # by default only what takes a second
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 class JaxRuntime:
@@ -80,7 +90,7 @@ class JaxRuntime:
         self.version = str(jax.__version__)
         self.adapter = f"{device.platform} ({device.device_kind})"
         self.counterparts = _counterparts(options["clamp"])
-        flat = "arrays of one dimension, at their end behind ones, of lengths 3 beyond a power of 4"
+        flat = "arrays of one dimension, at their end behind ones, of a few lengths"
         self.rows: Sequence[Mapped] = [
             Mapped("sizes", flat, "backend", "clauses on shapes say nothing of the runtime")
             if options["shapes"] == "flat"

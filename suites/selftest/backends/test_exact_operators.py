@@ -157,7 +157,12 @@ OWN_FAULTS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("MODULUS_TRUNCATE-INT64", "MODULUS_TRUNCATE-UINT64"), "computes in FLOAT64"),
     },
     "torch": {},
+    "jax": dict.fromkeys(
+        (f"{name}-{kind}" for name in ("CLIP_GRAD", "CLIP_GRAD1") for kind in ("FLOAT32", "FLOAT16")),
+        "passes half of the gradient on at a bound",
+    ),
 }
+PACKED = ("onnxruntime", "jax")  # have no strides
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +192,10 @@ def runtimes() -> dict[str, Any]:
 
         options = {"device": "cpu", "clamp": "clamp", "bounds": "scalar", "compile": "no"}
         result["torch"] = TorchDevice(torch, torch.device("cpu"), options, family())
+    if importlib.util.find_spec("jax"):
+        from dmlcts.backends.jax import JaxBackend
+
+        result["jax"] = JaxBackend().open()
     return result
 
 
@@ -203,7 +212,7 @@ def _meant(runtimes: dict[str, Any], name: str, table: OperatorTable, operator: 
         pytest.skip(OWN_FAULTS[name][label(operator)])
     for same in ({}, *({table.output: member} for member in table.tensors[table.output].may_alias)):
         try:
-            judged(runtimes[name], table, operator, False, same, packed=name == "onnxruntime", divides=False)
+            judged(runtimes[name], table, operator, False, same, packed=name in PACKED, divides=False)
         except NotSupported as lacking:
             pytest.skip(str(lacking))
 
