@@ -8,7 +8,7 @@ is the answer that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -352,17 +352,37 @@ def _taken_parts(device: ArrayDevice, tables: Tables) -> Mapping[str, frozenset[
 
 
 def _taken(device: ArrayDevice, table: OperatorTable, part: str) -> frozenset[DataType]:
-    taken = set()
-    for data_type in table.data_types:
-        operator = sample(table, part, data_type)
-        try:
-            call, counterpart = device.call(operator, table)
-            _scalars(operator, table, call)
-            device.runtime.takes(call, counterpart)
-        except (NotSupported, InvalidArgument):
-            continue
-        taken.add(data_type)
-    return frozenset(taken)
+    return frozenset(
+        data_type
+        for data_type in table.data_types
+        if any(_takes(device, table, operator) for operator in _samples(table, part, data_type))
+    )
+
+
+def _samples(table: OperatorTable, part: str, data_type: DataType) -> Iterator[OperatorDesc]:
+    """Simple descriptions of a part on ``data_type``: one with small other types, and one of that type throughout."""
+    operator = sample(table, part, data_type)
+    yield operator
+    listed = {
+        variable: {name for support in table.support for name in support.types.get(variable, ())}
+        for variable in table.type_variables
+    }
+    tensors = {
+        name: TensorDesc(data_type if data_type.name in listed[table.tensors[name].type] else tensor.data_type, (1,))
+        for name, tensor in operator.tensors.items()
+    }
+    if len(table.type_variables) > 1:
+        yield OperatorDesc(operator.name, tensors, operator.attributes)
+
+
+def _takes(device: ArrayDevice, table: OperatorTable, operator: OperatorDesc) -> bool:
+    try:
+        call, counterpart = device.call(operator, table)
+        _scalars(operator, table, call)
+        device.runtime.takes(call, counterpart)
+    except (NotSupported, InvalidArgument):
+        return False
+    return True
 
 
 def mapped_parts(runtime: ArrayRuntime, taken_parts: Mapping[str, Iterable[DataType]]) -> list[Mapped]:
