@@ -117,8 +117,8 @@ def selftest(
     if record_path is not None:
         from dmlcts.suites.selftest.proof import record
 
-        kills = record.record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names)
-        writing.write_json(Path(record_path), kills)
+        path = Path(record_path)
+        kills = record.record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names, path)
         for line in record.summary(kills):
             say(line)
         return

@@ -930,7 +930,7 @@ _PROVING: Final = (
     Option(
         "record_path",
         ("--record",),
-        "Instead, run every test on each mutant, and write which tests kill it.",
+        "Instead, run every test on each mutant, and write which tests kill it; continues a record that was cut off.",
         at=("selftest",),
         kind=Kind.PATH,
         metavar=_FILE,

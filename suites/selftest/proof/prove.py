@@ -349,8 +349,6 @@ def _chosen(probe: Probe, scope: str) -> bool:
 
 def _verdict(done: Any) -> str:
     """A verdict in a line, so that a proof that is cut off has said what it found until then."""
-    if isinstance(done, tuple):
-        return f"{done[0]}: killed by {len(done[1])} tests"
     if isinstance(done, Clearance):
         alarms = f"FALSE ALARMS: {len(done.alarms)}, the first: {done.alarms[0]}" if done.alarms else "no alarm"
         return f"{done.name} (seed {done.seed}): {alarms}"
@@ -370,7 +368,7 @@ def in_parallel(
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), report)
     context = spawn_context()
-    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=begin_worker) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
         try:
             for future in concurrent.futures.as_completed(futures):
@@ -388,8 +386,8 @@ def in_parallel(
         return [future.result() for future in futures]
 
 
-def _begin() -> None:
-    """Begin a worker process."""
+def begin_worker() -> None:
+    """Begin a worker process: collect garbage rarely, and end with the parent."""
     collect_rarely()
     _follow_the_parent()
 

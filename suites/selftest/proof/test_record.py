@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,17 @@ import pytest
 from dmlcts.reports.documents.validation import DocumentError
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.proof.fatal_job import doubled_unless_fatal
 from dmlcts.suites.selftest.proof.probes import probes
 from dmlcts.suites.selftest.proof.prove import Unnamed
-from dmlcts.suites.selftest.proof.record import load_record, name_of, record, summary
+from dmlcts.suites.selftest.proof.record import (
+    OtherRecordError,
+    load_record,
+    name_of,
+    record,
+    summary,
+    surviving_results,
+)
 
 
 @pytest.mark.size("thorough")
@@ -47,3 +56,34 @@ def test_what_is_no_record_is_refused(tmp_path: Any) -> None:
 def test_a_mutant_that_is_not_there_is_named() -> None:
     with pytest.raises(Unnamed, match="Nobody"):
         record(0, 1, lambda line: None, ["Nobody"])
+
+
+@pytest.mark.size("thorough")
+@pytest.mark.parametrize("fatal", [2, 99])
+def test_a_job_that_ends_its_process_is_reported_and_the_others_finish(fatal: int) -> None:
+    jobs = [(number, fatal) for number in range(6)]
+    results = dict(surviving_results(doubled_unless_fatal, jobs, 2))
+    assert results == {(number, fatal): None if number == fatal else 2 * number for number in range(6)}
+
+
+@pytest.mark.size("thorough")
+def test_a_record_that_was_cut_off_is_continued_without_judging_again(tmp_path: Path) -> None:
+    path = tmp_path / "kills.json"
+    lines: list[str] = []
+    first = record(0, 1, lines.append, ["IsInfinitySupportLevel21Refused"], path)
+    assert load_record(path) == first
+    second = record(0, 1, lines.append, ["IsInfinitySupportLevel21Refused", "IsNanSupportLevel30Refused"], path)
+    assert second["mutants"].keys() == {"IsInfinitySupportLevel21Refused", "IsNanSupportLevel30Refused"}
+    assert [line.partition(":")[0] for line in lines] == [
+        "[1/1] IsInfinitySupportLevel21Refused",
+        "[2/2] IsNanSupportLevel30Refused",
+    ]
+
+
+@pytest.mark.parametrize("member", ["seed", "suite"])
+def test_a_record_of_another_seed_or_suite_is_not_continued(member: str, tmp_path: Path) -> None:
+    path = tmp_path / "kills.json"
+    other = {"seed": 1} if member == "seed" else {"suite": {"version": "0.1"}}
+    write_json(path, {"schema": "dmlcts-kills/1", "seed": 0, "tests": [], "mutants": {}} | other)
+    with pytest.raises(OtherRecordError, match=member):
+        record(0, 1, lambda line: None, ["IsInfinitySupportLevel21Refused"], path)
