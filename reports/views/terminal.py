@@ -27,6 +27,7 @@ from dmlcts.specs.tables import Tables
 
 CLAUSES_SHOWN = 8
 FAULTS_SHOWN = 8
+CAUSES_IN_SHORT = 3
 FOLDED_SHOWN = 3
 NEEDS_SHOWN = 2
 SAID, QUOTED = 200, 240
@@ -131,7 +132,7 @@ def _cell(rows: Rows, listed: bool) -> tuple[str, str]:
     return ("✓ pass", "green") if listed else ("✓ unlisted", "green")
 
 
-def _matrix(rows: Rows, tables: Tables, page: Page) -> None:
+def _matrix(rows: Rows, tables: Tables, page: Page, *, only_one_block: bool = False) -> None:
     cells: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         cells[row["operator"], row["data_type"]].append(row)
@@ -148,6 +149,8 @@ def _matrix(rows: Rows, tables: Tables, page: Page) -> None:
 
     legend_words: dict[str, None] = {}
     widths = [max(len(short(operator)), 11) + 2 for operator in operators]
+    if only_one_block and 9 + sum(widths) > page.width:
+        return
     first = 0
     while first < len(operators):
         last, used = first, 9
@@ -238,13 +241,13 @@ def _clauses(members: Sequence[Cause], tables: Tables, most: int = CLAUSES_SHOWN
     return "; ".join(named) + more
 
 
-def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, folder: str) -> None:
+def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, folder: str, most: int) -> None:
     all_causes = causes(rows, results.get("failures") or [], lambda clause: rule_of(clause, tables).subject)
     first, rest = examined(all_causes)
-    for cause in first[:FAULTS_SHOWN]:
+    for cause in first[:most]:
         page.gap()
         _cause(cause, tables, page, folder)
-    left = len(first) - FAULTS_SHOWN
+    left = len(first) - most
     if left > 0:
         page.gap()
         page.line(f"… and {many(left, 'more fault')}, in results.json")
@@ -365,7 +368,9 @@ def summary(
     *,
     folder: str | Path | None = None,
     written: Iterable[str | Path] = (),
+    replay: str = "",
     brief: bool = False,
+    short: bool = False,
 ) -> None:
     """Print what a run found: verdict, matrix, failures, gaps, observed behaviour, paths, verdict again.
 
@@ -375,7 +380,9 @@ def summary(
         console: where to print.
         folder: the results folder, for the paths of the files that replay a failure.
         written: the paths that were written.
+        replay: the command that judges all failures again; "" for none.
         brief: the failing clauses and the verdict, and nothing else.
+        short: the verdict, at most three causes and what to open next; a matrix only if it fits one block.
     """
     page = Page(console)
     rows: Rows = results.get("clauses") or []
@@ -384,15 +391,15 @@ def summary(
     if not brief:
         _head(results, verdict, page)
         _tally(rows, results, page)
-        _matrix(rows, tables, page)
+        _matrix(rows, tables, page, only_one_block=short)
         _disclosed(results, page)
     place = "" if folder is None else f"{Path(folder).as_posix()}/"
-    _faults(results, rows, tables, page, place)
+    _faults(results, rows, tables, page, place, CAUSES_IN_SHORT if short else FAULTS_SHOWN)
     _besides(results.get("besides") or [], tables, page, place)
     if not brief:
         _waivers(results, tables, page)
     _gaps(rows, tables, page)
-    if not brief:
+    if not (brief or short):
         _behaviours(results.get("behaviours") or [], tables, page)
     if not brief or failures or results.get("besides") or any(_outcome(row).did_not_run for row in rows):
         page.gap()
@@ -402,6 +409,9 @@ def summary(
         for path in paths:
             page.line(path, indent=2, whole=True)
         page.gap()
+    if short:
+        steps = [f"open {place}results.html", *([replay] if replay else [])]
+        page.line(" · ".join(steps), whole=True)
     page.line(
         (with_waived(verdict.words, rows), f"bold {_COLOURS[verdict]}"),
         f"{_closing(rows, failures, verdict)} (exit code {exit_code(verdict)})",

@@ -42,7 +42,10 @@ def run(
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
     dmlcts run --resume out
 
-    The run ignores other pytest plugins and PYTEST_ADDOPTS; the pytest command that it prints first uses both.
+    While it runs, standard error shows the operator, the tests that are done, the failing clauses and the time left: a
+    line on a terminal, a line every 30 s elsewhere, and the first failure in full. Ctrl-C stops it; --resume continues.
+
+    The run ignores other pytest plugins and PYTEST_ADDOPTS; the pytest command that -v prints uses both.
 
     --resume continues an interrupted run. It reads the options from the folder, runs the backend that is named there,
     and stops with an error if an option given here, a table or the suite differs. If somebody else may have written
@@ -70,8 +73,8 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **options)
-    if not quiet:
-        say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+    if verbose and not quiet:
+        say("dmlcts: the same with pytest:")
         say(f"  {running.shown_command(settings)}")
     if not workers and (processes := running.usual_processes(settings)) > 1:
         workers = str(processes)

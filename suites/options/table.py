@@ -433,7 +433,7 @@ _RUNNING: Final = (
     Option(
         "verbose",
         ("-v", "--verbose"),
-        "Print a line for every test, and each failure in full at once.",
+        "Print a line for every test, each failure in full at once, and the whole summary.",
         at=(
             "run",
             At("migrate", help="Print everything, operator by operator."),
@@ -444,7 +444,7 @@ _RUNNING: Final = (
     Option(
         "quiet",
         ("-q", "--quiet"),
-        "Print only the failing clauses and the verdict.",
+        "Print only the failing clauses and the verdict, at the end.",
         at=("run",),
         kind=Kind.FLAG,
     ),

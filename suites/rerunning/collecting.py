@@ -23,6 +23,7 @@ from dmlcts.specs.characters import one_line
 from dmlcts.specs.number_text import many
 from dmlcts.suites.console.exit_codes import BROKEN
 from dmlcts.suites.console.saying import complain
+from dmlcts.suites.progress.watching import PLUGIN as PROGRESS
 from dmlcts.suites.rerunning.rerun import rerun
 from dmlcts.suites.running.item_record import publish
 from dmlcts.suites.running.pytest_run import CONFORMANCE
@@ -127,14 +128,18 @@ class Collector:
             return True
 
     def _told_at_once(self, report: pytest.TestReport) -> None:
-        """With `dmlcts run -v`, tell a failure where it happens."""
+        """With `dmlcts run -v`, print a failure where it happens."""
         options = self.config.option
         if report.failed and options.verbose > 0 and options.tbstyle == "no":
-            self._say(report.longreprtext)
+            failure = report.longrepr  # as a text it stands alone; longreprtext would name pytest-xdist's process first
+            self._say(failure if isinstance(failure, str) else report.longreprtext)
 
     def _say(self, text: str) -> None:
-        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None:
+        manager = self.config.pluginmanager
+        progress, terminal = manager.get_plugin(PROGRESS), manager.get_plugin("terminalreporter")
+        if progress is not None:
+            progress.say(text)
+        elif terminal is not None:
             terminal.ensure_newline()
             terminal.write_line(text)
 
@@ -196,6 +201,8 @@ class Collector:
         if run.error is None and not self.config.option.collectonly:
             enough = bool(session.shouldfail) and not run.complete  # --maxfail
             run.interrupted = stopped or enough
+            progress = self.config.pluginmanager.get_plugin(PROGRESS)
+            run.interrupted_by_user = progress is not None and progress.interrupted
             lost = {} if run.interrupted else self._lost
             try:
                 run.error = None if run.interrupted else self._ended()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.documents.wording import many
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
@@ -21,10 +23,11 @@ from dmlcts.specs.characters import one_line
 from dmlcts.suites.attribution.faults import faults_of
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.console.plain import PlainConsole
+from dmlcts.suites.console.saying import complain
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Tally
 from dmlcts.suites.running.combinations_covered import combinations_told
-from dmlcts.suites.running.failure_record import failure_of
+from dmlcts.suites.running.failure_record import failure_of, replay_command
 from dmlcts.suites.running.options import Settings
 
 if TYPE_CHECKING:
@@ -167,7 +170,10 @@ def _of_other_types(
 
 
 def publish(run: Run) -> Callable[[], None]:
-    """Write the run's files; gives a function that prints its summary, for when pytest has said its own."""
+    """Write the run's files; gives a function that prints its summary, for when pytest has said its own.
+
+    After Ctrl-C the function prints in one line how to continue instead.
+    """
     settings = run.settings
     if run.info is None or run.level is None:
         _ = run.bench  # with pytest-xdist nothing was judged in this process
@@ -206,8 +212,23 @@ def publish(run: Run) -> Callable[[], None]:
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:
+        if run.interrupted_by_user:
+            complain(_how_to_continue(run, results))
+            return
         console = PlainConsole(sys.stdout)
         console.print()
-        summary(results, settings.tables, console, folder=folder, written=written)
+        if run.short:
+            replay = replay_command(folder, settings) if results["failures"] else ""
+            summary(results, settings.tables, console, folder=folder, replay=replay, short=True)
+        else:
+            summary(results, settings.tables, console, folder=folder, written=written)
 
     return show
+
+
+def _how_to_continue(run: Run, results: Mapping[str, Any]) -> str:
+    """What a person who pressed Ctrl-C reads."""
+    done = str(len(run.records)) if run.collection is None else f"{len(run.records)} of {run.collection.items}"
+    failing = {row["id"] for row in results["clauses"] if Outcome(row["outcome"]).breaks_conformance}
+    command = shlex.join(["dmlcts", "run", "--resume", str(run.settings.results)])
+    return f"dmlcts: interrupted after {done} tests, {many(len(failing), 'failing clause')}; continue with: {command}"

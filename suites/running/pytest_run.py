@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dmlcts.backends.processors import usable_processors
+from dmlcts.reports.documents.selecting import within
 from dmlcts.specs import DmlctsError
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.progress.watching import PLUGIN as PROGRESS
+from dmlcts.suites.progress.watching import Progress
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import Run
 
@@ -38,11 +41,12 @@ class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing h
 
 
 def pytest_arguments(
-    settings: Settings, *, workers: str = "", verbose: bool = False, most_failures: int = 0
+    settings: Settings, *, workers: str = "", verbose: bool = False, most_failures: int = 0, silent: bool = False
 ) -> list[str]:
     """The arguments with which pytest does the same as ``dmlcts run``.
 
-    Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
+    Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens. With
+    ``silent`` pytest prints nothing, pytest-xdist neither: whoever runs it shows how far it is.
     """
     # what `_undisturbed` keeps pytest from finding by itself is named: Hypothesis' plugin here, that of processes below
     arguments = ["-p", "hypothesispytest", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider"]
@@ -50,6 +54,8 @@ def pytest_arguments(
     arguments += ["-v"] if verbose else ["-q"]
     arguments += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
     arguments += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
+    if silent:
+        arguments += ["-p", "no:terminalreporter"]
     if most_failures:
         arguments += ["--maxfail", str(most_failures)]
     if in_several_processes(workers):
@@ -99,7 +105,7 @@ def execute(
     Args:
         settings: the options.
         workers: how many processes pytest-xdist starts ("2", "auto"), or "" for none.
-        verbose: a line for every test.
+        verbose: a line for every test, each failure in full at once, and the whole summary.
         quiet: nothing on standard output; for callers that print what they need of the records.
         resume: continue the run whose journal the results folder holds.
         most_failures: stop after so many failing tests; 0 for never.
@@ -117,17 +123,23 @@ def execute(
     run = Run(settings, resume=resume)
     try:
         run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
-        arguments = pytest_arguments(settings, workers=workers, verbose=verbose, most_failures=most_failures)
+        arguments = pytest_arguments(
+            settings, workers=workers, verbose=verbose, most_failures=most_failures, silent=not quiet
+        )
         with _silenced(quiet), _undisturbed(), _storage_elsewhere():
             if resume:
                 say(f"dmlcts: {run.already}")
             if run.replaces:
                 say(f"dmlcts: replaces {run.replaces} in {settings.results}, with its first record")
-            status = pytest.main(arguments, plugins=[Named(run)])
+            run.short = not verbose
+            with contextlib.nullcontext() if quiet else _followed(run, verbose) as progress:
+                status = pytest.main(arguments, plugins=[Named(run, progress)])
     finally:
         run.close()
     if run.error is not None:
         raise run.error
+    if progress is not None and progress.reason:
+        complain(f"dmlcts: {progress.reason}")
     if run.verdict is None and status == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt  # before there was anything to publish
     if run.verdict is None:
@@ -139,6 +151,28 @@ def execute(
     return run
 
 
+@contextlib.contextmanager
+def _followed(run: Run, verbose: bool) -> Iterator[Progress]:
+    """Show how far a run is."""
+    settings = run.settings
+    facts = [f"level {run.level}", f"profile {settings.profile}", f"seed {settings.seed}"]
+    facts += ["strict"] if settings.strict else []
+
+    def counted(record: ItemRecord) -> ItemRecord:
+        if not record.failures:
+            return record
+        return within(settings.waivers.apply([record]), settings.selection)[0]
+
+    progress = Progress(f"{settings.backend}, {', '.join(facts)}", settings.profile, counted, verbose=verbose)
+    progress.already(run.records)
+    run.watchers.append(progress.record)
+    try:
+        yield progress
+    finally:
+        progress.line.stop()
+        run.watchers.remove(progress.record)
+
+
 def judge_here(run: Run) -> int:
     """Judge what is left of a run in this process, with nothing on standard output; gives pytest's exit code."""
     with _silenced(True), _undisturbed(), _storage_elsewhere():
@@ -146,15 +180,23 @@ def judge_here(run: Run) -> int:
 
 
 class Named:
-    """Registers the run under the name by which the plugin looks for it."""
+    """Registers the run, and what follows it, under the names by which the plugin looks for them.
 
-    def __init__(self, run: Run) -> None:
+    Args:
+        run: the run.
+        progress: what shows how far it is, or ``None``.
+    """
+
+    def __init__(self, run: Run, progress: Progress | None = None) -> None:
         self.run = run
+        self.progress = progress
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register before the plugin configures itself."""
         config.pluginmanager.register(self.run, "dmlcts-run")
+        if self.progress is not None:
+            config.pluginmanager.register(self.progress, PROGRESS)
 
 
 _TAKEN_OVER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")

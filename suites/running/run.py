@@ -94,6 +94,9 @@ class Run:
         error: what kept the run from being recorded, or ``None``.
         complaint: what is wrong with its waivers, now that it has run, or ``None``.
         collection: how many tests there are.
+        watchers: are given each record that comes in.
+        short: whether its summary is to be a short one.
+        interrupted_by_user: whether somebody pressed Ctrl-C.
     """
 
     def __init__(
@@ -115,6 +118,9 @@ class Run:
         self.error: DmlctsError | None = None
         self.complaint: WaiverError | None = None
         self.collection: Collection | None = None
+        self.watchers: list[Callable[[ItemRecord], None]] = []
+        self.short = False
+        self.interrupted_by_user = False
         self._recorded: set[str] = set()
         self._resume = resume
         self._earlier: JournalContent | None = None
@@ -250,6 +256,8 @@ class Run:
         self._journal.append("item", record.to_json())
         self.records.append(record)
         self._recorded.add(key)
+        for watcher in self.watchers:
+            watcher(record)
 
     def settle(self) -> None:
         """Remove what is left of an earlier run: the results are about to be written.

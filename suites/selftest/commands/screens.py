@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import shutil
 import struct
@@ -53,23 +54,24 @@ class NoPromptError(Exception):
     """The shell did not come back: the command hangs, or waits for an answer."""
 
 
-def frames_of(commands: Sequence[str], folder: Path) -> list[Frame]:
+def frames_of(commands: Sequence[str], folder: Path, *, interrupted_at: str = "") -> list[Frame]:
     """What the terminal shows while each command is typed and runs.
 
     Args:
         commands: lines for ``sh``; ``dmlcts`` is that of this environment.
         folder: where the shell stands.
+        interrupted_at: press Ctrl-C in the first command, once the screen matches this pattern; "" for never.
 
     Raises:
         NoPromptError: a command did not end within five minutes.
     """
     with _Terminal(folder) as terminal:
         terminal.wait()
-        for command in commands:
+        for number, command in enumerate(commands):
             for key in command:
                 terminal.type(key)
             terminal.type("\n")
-            terminal.wait()
+            terminal.wait("" if number else interrupted_at)
             terminal.hold(READ_IT)
         return terminal.frames
 
@@ -122,14 +124,17 @@ class _Terminal:
             pass
         self._keep(EACH_KEY)
 
-    def wait(self) -> None:
-        """Keep what is shown until the shell asks for the next command."""
+    def wait(self, interrupted_at: str = "") -> None:
+        """Keep what is shown until the shell asks for the next command; press Ctrl-C where the screen matches."""
         began = time.monotonic()
         while not self._asks():
             shown = time.monotonic()
             if shown - began > PATIENCE:
                 raise NoPromptError("\n".join(self.screen.display))
             self._more(0.1)
+            if interrupted_at and re.search(interrupted_at, "\n".join(self.screen.display)):
+                os.write(self.master, b"\x03")
+                interrupted_at = ""
             self._keep(min(time.monotonic() - shown, LONGEST))
 
     def hold(self, seconds: float) -> None:

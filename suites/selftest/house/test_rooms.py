@@ -57,6 +57,7 @@ FLOORS = {
         "judging",
         "attribution",
         "console",
+        "progress",
         "running",
         "rerunning",
         "trial",

@@ -1,0 +1,1 @@
+"""What a run shows while it runs: a line on a terminal, a line now and then in a log, and the first failure at once."""
