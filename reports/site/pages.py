@@ -156,7 +156,7 @@ def site_files(sources: Sources) -> dict[str, bytes]:
     site.add("reading.html", "site_reading.html", "How to read it", legend=LEGEND)
     site.add("adding.html", "site_adding.html", "How to add yours")
     site.files["style.css"] = (template("report.css") + template("site.css")).encode()
-    site.files["site.js"] = template("site.js").encode()
+    site.files["page.js"] = template("page.js").encode()
     site.files[INDEX] = site_index(site.files, _summary(site))
     return site.files
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -106,6 +106,20 @@ class Matrix:
         outcomes = {cell.outcome for cell in self.whole}
         return worst(outcomes - {Outcome.CHARACTERISED} or outcomes)
 
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The outcomes of its cells, the worst first."""
+        return tuple(sorted({cell.outcome for cell in self._cells}))
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The subjects of its lines."""
+        return tuple(subject for subject, _ in self.lines)
+
+    @property
+    def _cells(self) -> Iterator[Cell]:
+        return (cell for _, cells in self.lines for cell in cells if cell is not None)
+
     def of_type(self, data_type: str) -> Cell | None:
         """The cell of a column, by its name."""
         return dict(zip(self.data_types, self.whole, strict=True)).get(data_type)
@@ -132,6 +146,24 @@ class Entry:
     cases: int
     elements: int
     failures: int
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The ``OperatorDesc`` names of its rows."""
+        return self._distinct("operator")
+
+    @property
+    def data_types(self) -> tuple[str, ...]:
+        """The data type names of its rows."""
+        return self._distinct("data_type")
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The outcomes of its rows."""
+        return self._distinct("outcome")
+
+    def _distinct(self, member: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(str(row[member]) for row in self.rows))
 
 
 @dataclass(frozen=True)

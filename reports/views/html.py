@@ -50,6 +50,9 @@ MOST_FAILURES = 300
 FEW_OPERATORS = 3
 """So many operators are shown unfolded, and without an overview of them."""
 
+FEW_CLAUSES = 5
+"""So many broken clauses are shown unfolded."""
+
 MOST_KNOWN = 4
 _INPUT = re.compile(r"(?P<value>\S+) \(0x(?P<bits>[0-9a-f]{2,16})\)")
 
@@ -325,6 +328,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     alike = likenesses(results, known)[:MOST_KNOWN]
     behaviours = behaviour_lines(view, alike, known, tables)
     outcomes = {outcome_of(row) for row in [*results["clauses"], *results["failures"]]}
+    broken = [entry for entry in view.entries if entry.outcome.breaks_conformance]
     sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
     sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
     waivers = [(account, places(account.waived, tables)) for account in accounts(results)]
@@ -337,14 +341,15 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
         environment()
         .get_template("report.html")
         .render(
-            **inlined(template("report.css"), template("report.js")),
+            **inlined(template("report.css"), template("page.js")),
             view=view,
             words=with_waived(view.verdict.words, results["clauses"]),
             results=results,
             identity=identity(view),
             provenance=_provenance(view, tables),
             sections=sections,
-            broken=[entry for entry in view.entries if entry.outcome.breaks_conformance],
+            broken=broken,
+            shown_open=broken if len(broken) <= FEW_CLAUSES else [],
             cases=sum(row["cases"] for row in results["clauses"]),
             elements=sum(row["elements"] for row in results["clauses"]),
             operators=sorted({row["operator"] for row in results["clauses"]}),

@@ -50,6 +50,15 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 
+    def open_all(self) -> None:
+        """Open every section, which builds what it holds."""
+        self.driver.execute_async_script("""
+            const done = arguments[arguments.length - 1];
+            const open = () => document.querySelectorAll("details:not([open])").forEach(e => { e.open = true; });
+            const wait = () => (document.querySelector("details noscript") ? (open(), setTimeout(wait, 20)) : done());
+            wait();
+        """)
+
     def field(self, name: str) -> Any:
         return self.driver.find_element(By.ID, f"f-{name}")
 
@@ -132,7 +141,7 @@ def test_a_search_narrows_failures_and_clauses_and_stands_in_the_address(browser
     browser.field("q").send_keys("toward-infinity -1.5")
     assert len(browser.shown("failure")) == 1
     assert browser.fragment == "#q=toward-infinity+-1.5"
-    assert browser.run("return document.getElementById('f-said').value").startswith("1 of 5 failures, ")
+    assert browser.run("return document.getElementById('f-count').value").startswith("1 of 5 failures, ")
     browser.driver.refresh()
     assert len(browser.shown("failure")) == 1
     assert browser.field("q").get_attribute("value") == "toward-infinity -1.5"
@@ -140,10 +149,32 @@ def test_a_search_narrows_failures_and_clauses_and_stands_in_the_address(browser
     assert (browser.shown("clause"), browser.fragment) == (everything, "")
 
 
+def test_a_section_is_built_when_it_is_opened(browser: Browser) -> None:
+    browser.show("failing")
+    rows = "return document.querySelectorAll('[id=\"clip.cast.integer\"] [data-row]').length"
+    assert browser.run(rows) == 0
+    browser.driver.find_element(By.CSS_SELECTOR, "[id='clip.cast.integer'] > summary").click()
+    assert browser.run(rows) > 3
+    browser.open_all()
+    assert browser.run("return document.querySelectorAll('noscript').length") == 0
+    assert browser.run("return window.harmed") is None
+
+
+def test_a_search_reads_sections_that_are_not_built_yet(browser: Browser) -> None:
+    browser.show("hostile")
+    everything = browser.shown("clause")
+    browser.field("q").send_keys("<noscript>")
+    assert browser.shown("clause") == []
+    browser.field("clear").click()
+    browser.field("q").send_keys("link to this clause")
+    assert browser.shown("clause") == everything
+
+
 def test_the_fields_narrow_together(browser: Browser) -> None:
     browser.show("failing", "#type=INT8&operator=ELEMENT_WISE_CLIP&outcome=pass&subject=casting")
     assert browser.shown("failure") == []
     assert browser.shown("clause") == ["clip.cast.integer"]
+    browser.driver.find_element(By.CSS_SELECTOR, "[id='clip.cast.integer'] > summary").click()
     rows = browser.run(
         "return [...document.getElementById('clip.cast.integer').querySelectorAll('[data-row]')]"
         ".filter(row => !row.hidden).map(row => row.dataset.type)"
@@ -265,6 +296,7 @@ def test_text_and_glyphs_stand_out_from_what_is_behind_them(browser: Browser, sa
     browser.show(sample, **{"prefers-color-scheme": scheme})
     paper = browser.run("return getComputedStyle(document.body).backgroundColor")
     assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}[scheme]
+    browser.open_all()
     count, faint = browser.run(CONTRAST)
     assert faint == {}
     assert count > 1000
@@ -297,8 +329,20 @@ def test_a_narrow_phone_scrolls_down_only(browser: Browser, sample: str) -> None
 
 def test_printing_opens_the_failures_on_white(browser: Browser) -> None:
     browser.show("failing", media="print", **{"prefers-color-scheme": "dark"})
+    assert browser.driver.find_element(By.ID, "failure-5").get_attribute("open") is None
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    for name in ("failure-1", "failure-5"):
+        assert browser.driver.find_element(By.CSS_SELECTOR, f"#{name} .evidence").size["height"] > 50
+    assert browser.driver.find_element(By.ID, "clip.idempotent").size["height"] < 60
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.driver.find_element(By.ID, "failure-5").get_attribute("open") is None
+
+
+def test_printing_without_a_script_opens_the_failures_too(browser: Browser) -> None:
     browser.command("Emulation.setScriptExecutionDisabled", value=True)  # the style sheet alone must do it
     try:
+        browser.show("failing", media="print", **{"prefers-color-scheme": "dark"})
         closed = browser.driver.find_element(By.ID, "failure-5")
         assert closed.get_attribute("open") is None
         assert browser.driver.find_element(By.CSS_SELECTOR, "#failure-5 .evidence").size["height"] > 50
@@ -311,4 +355,3 @@ def test_printing_opens_the_failures_on_white(browser: Browser) -> None:
         assert len(printed) > 20_000
     finally:
         browser.command("Emulation.setScriptExecutionDisabled", value=False)
-    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -209,7 +209,7 @@ def test_nothing_of_a_strangers_words_becomes_markup(tmp_path: Path) -> None:
         if name.startswith("pairs/"):
             continue
         assert [members for tag, members in page.tags if tag == "script"] == [
-            {"src": "../" * name.count("/") + "site.js", "defer": None}
+            {"src": "../" * name.count("/") + "page.js", "defer": None}
         ]
         assert not {tag for tag, _ in page.tags} & {"style", "iframe", "object"}
         assert not [key for _, members in page.tags for key in members if key.startswith("on") or key == "style"]
