@@ -9,6 +9,7 @@ from dmlcts.backends.contract import ExecutionFailed, InvalidArgument, NotSuppor
 from dmlcts.specs import OperatorDesc
 
 OPTIMISATIONS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "all": "ORT_ENABLE_ALL"}
+_FALLBACK = ("disable_cpu_ep_fallback", "fallback to CPU EP has been explicitly disabled")  # in the runtime's messages
 _MOST_KEPT = 512  # sessions of small models, some tens of kilobytes each
 
 
@@ -37,7 +38,9 @@ def loaded(runtime: Any, options: Mapping[str, str], model: bytes) -> Any:
         made = runtime.InferenceSession(model, chosen, providers=[provider])
     except Exception as error:  # its errors have names of their own, one of them the contract's
         message = " ".join(str(error).split())
-        if type(error).__name__ in ("NotImplemented", "InvalidGraph") or "disable_cpu_ep_fallback" in message:
+        if any(words in message for words in _FALLBACK):
+            raise NotSupported(f"{provider} does not take the model, and the CPU is not judged for it") from error
+        if type(error).__name__ in ("NotImplemented", "InvalidGraph"):
             raise NotSupported(f"onnxruntime: {message}") from error
         raise InvalidArgument(f"onnxruntime does not load the model: {message}") from error
     if made.get_providers()[0] != provider:

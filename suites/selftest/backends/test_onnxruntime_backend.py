@@ -12,7 +12,7 @@ import pytest
 
 from dmlcts.backends import BackendUnavailable, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnxruntime.backend import OnnxRuntimeBackend, OnnxRuntimeDevice
-from dmlcts.backends.onnxruntime.sessions import KeptSessions
+from dmlcts.backends.onnxruntime.sessions import KeptSessions, loaded
 from dmlcts.backends.runtimes import cast_bound, load, parts, sample
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
@@ -186,6 +186,33 @@ def test_a_model_that_the_runtime_refuses_is_a_refusal() -> None:
         device.create(describe(Min=1.0, Max=2.0)).close()
     with opened(opset="6", fold="yes") as device, pytest.raises(ExecutionFailed, match="does not load the model"):
         run(device, describe(Min=2.0, Max=1.0), [0, 1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    "message, error",
+    [
+        ("fallback to CPU EP has been explicitly disabled by the user.", NotSupported),
+        ("Failed to finalize QNN graph. Code: 1002", InvalidArgument),
+    ],
+)
+def test_a_fallback_to_the_cpu_is_not_supported_and_a_failed_graph_is_a_refusal(
+    message: str, error: type[Exception]
+) -> None:
+    class Runtime:
+        class SessionOptions:
+            def add_session_config_entry(self, name: str, value: str) -> None:
+                assert (name, value) == ("session.disable_cpu_ep_fallback", "1")
+
+        class GraphOptimizationLevel:
+            ORT_ENABLE_ALL = 99
+
+        class InferenceSession:
+            def __init__(self, *_: object, **__: object) -> None:
+                raise RuntimeError(f"[ONNXRuntimeError] : 1 : FAIL : {message}")
+
+    options = {"threads": "1", "optimize": "all", "provider": "OtherExecutionProvider"}
+    with pytest.raises(error):
+        loaded(Runtime, options, b"")
 
 
 @needs_runtime
