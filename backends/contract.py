@@ -6,6 +6,7 @@ Nothing here has to be imported by a backend. :func:`error_kind` recognises erro
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
@@ -87,6 +88,7 @@ class ContractError(DmlctsError):
 
 
 _MOST_WORDS = 20_000
+_PREFIX = "ELEMENT_WISE_"
 _KINDS: Mapping[str, ErrorKind] = {
     "InvalidArgument": "invalid_argument",
     "NotSupported": "not_supported",
@@ -132,6 +134,8 @@ class DeviceInfo:
             the level obliges; ``None`` or a missing operator claims all that the level obliges. The
             operators may be written without ``ELEMENT_WISE_``, the types as :class:`DataType` or by name.
         details: anything else worth recording, by name.
+        only: the operators that it has, where these are not all; every other operator is claimed on no type.
+            ``None`` claims all that the level obliges.
 
     Raises:
         ContractError: the level, an operator or a type cannot be understood.
@@ -145,6 +149,7 @@ class DeviceInfo:
     version: str
     data_types: Mapping[str, frozenset[DataType]] | None
     details: Mapping[str, Any]
+    only: frozenset[str] | None
 
     def __init__(
         self,
@@ -156,6 +161,7 @@ class DeviceInfo:
         version: str = "",
         data_types: Mapping[str, Iterable[DataType | str]] | None = None,
         details: Mapping[str, Any] | None = None,
+        only: Iterable[str] | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "name", _text("name", name))
@@ -166,12 +172,35 @@ class DeviceInfo:
         put(self, "version", _text("version", version))
         put(self, "data_types", _data_types(data_types))
         put(self, "details", _details(details))
+        put(self, "only", _only(only, self.data_types))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy cannot be pickled, and a description travels between worker processes.
         claimed = None if self.data_types is None else dict(self.data_types)
         texts = (self.adapter, self.driver, self.library, self.version)
-        return DeviceInfo, (self.name, self.feature_level, *texts, claimed, dict(self.details))
+        return DeviceInfo, (self.name, self.feature_level, *texts, claimed, dict(self.details), self.only)
+
+    def among(self, operators: Iterable[str]) -> DeviceInfo:
+        """The same description with ``only`` written out: of the operators that it leaves out no type is claimed.
+
+        Args:
+            operators: every operator that there is, by its full name.
+
+        Raises:
+            ContractError: ``only`` holds a name that is none of them.
+        """
+        if self.only is None:
+            return self
+        known = sorted(operators)
+        for name in sorted(self.only.difference(known)):
+            short = [operator.removeprefix(_PREFIX) for operator in known]
+            close = difflib.get_close_matches(name.removeprefix(_PREFIX), short, 1)
+            mend = f"did you mean {close[0]}?" if close else "`dmlcts spec show` lists the operators"
+            raise ContractError(f"the device's only names {name.removeprefix(_PREFIX)}, which is no operator", mend)
+        claimed: dict[str, Iterable[DataType | str]] = dict(self.data_types or {})
+        claimed |= {name: () for name in known if name not in self.only}
+        texts = (self.adapter, self.driver, self.library, self.version)
+        return DeviceInfo(self.name, self.feature_level, *texts, claimed, self.details, self.only)
 
 
 class Kernel(Protocol):
@@ -356,6 +385,26 @@ def _details(value: object) -> Mapping[str, Any]:
     raise ContractError(f"the device's details are of type {type(value).__name__}", "give a dictionary")
 
 
+def _operator(written: object) -> str:
+    """An operator's full name, however it is written."""
+    return _PREFIX + str(written).upper().removeprefix("DML_OPERATOR_").removeprefix("DML_").removeprefix(_PREFIX)
+
+
+def _only(value: object, claimed: Mapping[str, frozenset[DataType]] | None) -> frozenset[str] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ContractError(
+            f"the device's only is {value!r}", "give a list of operators, for example ['CLIP', 'ROUND']"
+        )
+    names = frozenset(_operator(item) for item in value)
+    for operator, types in (claimed or {}).items():
+        if types and operator not in names:
+            cause = f"the device's data_types claim {operator.removeprefix(_PREFIX)}, and its only leaves it out"
+            raise ContractError(cause, "write it in both")
+    return names
+
+
 def _data_types(value: object) -> Mapping[str, frozenset[DataType]] | None:
     if value is None:
         return None
@@ -364,8 +413,7 @@ def _data_types(value: object) -> Mapping[str, frozenset[DataType]] | None:
         raise ContractError(cause, "give a dictionary of operator name to data types")
     claimed: dict[str, frozenset[DataType]] = {}
     for key, types in value.items():
-        written = str(key).upper().removeprefix("DML_").removeprefix("ELEMENT_WISE_")
-        operator = f"ELEMENT_WISE_{written}"
+        operator = _operator(key)
         if operator in claimed:
             raise ContractError(f"the device's data_types name {operator} twice", "name it once")
         if isinstance(types, str) or not isinstance(types, Iterable):

@@ -15,6 +15,7 @@ from dmlcts.specs.descriptions import Attribute
 
 VERSION = 1
 MOST_MEMORY = 1 << 40  # what the suite's own memories never reach
+_EVERY_TYPE = 0xFFFFFFFF  # a claim with every bit set: what the level obliges
 _ENUMERATIONS = ("rounding_mode", "infinity_mode")
 
 
@@ -102,6 +103,8 @@ def read_hello(payload: bytes) -> Hello:
     at += claims * claim.size
     pairs = [detail.unpack(payload, at + index * detail.size) for index in range(details)]
     flags = answer["flags"]
+    names = _claimed(claimed)
+    types = {name: of_one for name, of_one in names.items() if of_one is not None}
     return Hello(
         {
             "name": answer["name"],
@@ -110,7 +113,8 @@ def read_hello(payload: bytes) -> Hello:
             "driver": answer["driver"],
             "library": answer["library"],
             "version": answer["library_version"],
-            "data_types": _claimed(claimed),
+            "data_types": types or None,
+            "only": list(names) if flags & known.hello_flags["only_claims"] else None,
             "details": {pair["key"]: pair["value"] for pair in pairs},
         },
         bool(flags & known.hello_flags["shared_memory"]),
@@ -119,18 +123,19 @@ def read_hello(payload: bytes) -> Hello:
     )
 
 
-def _claimed(claims: list[dict[str, Any]]) -> Mapping[str, list[str]] | None:
-    if not claims:
-        return None
+def _claimed(claims: list[dict[str, Any]]) -> Mapping[str, list[str] | None]:
+    """The types that are claimed by operator; ``None`` for all that the level obliges."""
     names = {operator.code: name for name, operator in definition().operators.items()}
-    type_names: dict[str, list[str]] = {}
+    type_names: dict[str, list[str] | None] = {}
     for claim in claims:
         name = names.get(claim["operator_type"])
         if name is None or name in type_names:
             why = "twice" if name else "which is no element-wise operator"
             mend = "claim each by its DML_OPERATOR_TYPE, once"
             raise BackendUnavailable(f"the runner claims the operator {claim['operator_type']}, {why}", mend)
-        type_names[name] = [data_type.name for data_type in DataType if claim["data_types"] >> data_type.dml_value & 1]
+        bits = claim["data_types"]
+        types = [data_type.name for data_type in DataType if bits >> data_type.dml_value & 1]
+        type_names[name] = None if bits == _EVERY_TYPE else types
     return type_names
 
 

@@ -109,7 +109,7 @@ class Bench:
             if hasattr(device, "close"):
                 self._stack.callback(device.close)
             try:
-                return describe(device.info)
+                return describe(device.info).among(table.operator for table in self.tables.operators.values())
             except (DmlctsError, KeyboardInterrupt):
                 raise
             except BaseException as error:

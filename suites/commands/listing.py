@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -18,7 +17,6 @@ from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.number_text import many
 from dmlcts.specs.pages import identify, load_page
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.trial.trial import Trial
 
 
 def print_backends(console: Console, *, verbose: bool = False) -> None:
@@ -37,37 +35,6 @@ def print_backends(console: Console, *, verbose: bool = False) -> None:
     console.print(table)
     console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
     console.print("Runners in any language: --backend exec:COMMAND or --backend tcp:HOST:PORT", highlight=False)
-
-
-def print_trial(name: str, trial: Trial, say: Callable[[str], object]) -> None:
-    """What trying a backend came to, and for each fault what to mend."""
-    info = trial.info
-    parts = [info.adapter, info.driver, " ".join(part for part in (info.library, info.version) if part)]
-    say(f"{name}: reached in {trial.opening:.1f} s")
-    say(f"  device     {info.name}, feature level {info.feature_level}{''.join(f', {part}' for part in parts if part)}")
-    for key, value in info.details.items():
-        if key in ("protocol", "runner", "shared_memory", "refusals", "secret"):
-            say(f"  {key.replace('_', ' '):<10} {value}")
-    for operator, types in trial.unclaimed.items():
-        say(f"  unclaimed  {operator} on {', '.join(data_type.name for data_type in types)}")
-    if trial.dispatch is not None:
-        say(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
-    for operator in dict.fromkeys(attempt.operator for attempt in trial.tried):
-        shown = [attempt.data_type.name for attempt in trial.tried if attempt.operator == operator and attempt.right]
-        if shown:
-            say(f"  works      {operator} on {', '.join(shown)}")
-    for failure in (attempt for attempt in trial.tried if not attempt.right):
-        say(f"  {failure.outcome.replace('_', ' '):<10} {failure.operator} on {failure.data_type.name}")
-        for line in failure.said.splitlines():
-            say(f"             {line}")
-        if failure.mend:
-            say(f"             mend: {failure.mend}")
-    right = sum(attempt.right for attempt in trial.tried)
-    if not trial.tried:
-        say("nothing was tried: the device claims none of what its level obliges")
-    say(f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict")
-    if trial.works:
-        say(f"next: dmlcts run --backend {shlex.quote(name)}")
 
 
 def print_operator(console: Console, tables: Tables, operator: OperatorTable) -> None:

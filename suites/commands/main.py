@@ -46,9 +46,9 @@ def backends(
     r"""List the backends and whether each is available here, or try one.
 
     --check opens the backend in its own process, prints what it claims and how long a dispatch takes, and runs one
-    trivial case for each operator and type. It takes seconds and gives no verdict. Exit code 0 if everything works, 1
-    if something does not, with the mend, 3 if the backend cannot be reached. A runner has 4 s to say hello
-    (-o patience=SECONDS).
+    trivial case for each operator and type. It takes seconds and gives no verdict. What fails alike is printed once,
+    with the mend; -v lists every operator and type. Exit code 0 if everything works, 1 if something does not, 3 if
+    the backend cannot be reached. A runner has 4 s to say hello (-o patience=SECONDS).
 
     \b
     dmlcts backends
@@ -63,6 +63,7 @@ def backends(
         return
     begin(judging=True)
     from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.trial.printing import print_trial
     from dmlcts.suites.trial.trial import try_backend
 
     settings = Settings.read(
@@ -75,7 +76,7 @@ def backends(
         isolation="process",
     )
     trial = try_backend(settings)
-    listing.print_trial(check, trial, say)
+    print_trial(settings, trial, say, verbose=verbose)
     sys.exit(0 if trial.works else NOT_CONFORMANT)
 
 

@@ -26,6 +26,7 @@ def write_info(info: object) -> dict[str, Any]:
         "data_types": claimed
         and {name: sorted(data_type.name for data_type in types) for name, types in claimed.items()},
         "details": _plain(description.details),
+        "only": None if description.only is None else sorted(description.only),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.backends import DeviceInfo
 from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRecord
@@ -87,7 +88,7 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
         if replaced.words:
             say(f"dmlcts: replaces {replaced.words} in {settings.results}")
         replaced.remove()
-        return _published(exported, settings, device, records, begun, judged, missing)
+        return _published(exported, settings, bench.info, records, begun, judged, missing)
 
 
 def _groups(files: list[tuple[str, Planned]]) -> list[list[tuple[str, Planned]]]:
@@ -130,7 +131,7 @@ def _record(bench: Bench, device: RecordedDevice, group: list[tuple[str, Planned
 def _published(
     exported: Exported,
     settings: Settings,
-    device: RecordedDevice,
+    device: DeviceInfo,
     records: list[ItemRecord],
     begun: datetime,
     judged: int,
@@ -138,7 +139,7 @@ def _published(
 ) -> Judged:
     info = RunInfo(
         "offline",
-        describe_device(device.info),
+        describe_device(device),
         str(exported.level),
         settings.profile,
         settings.seed,
@@ -150,7 +151,7 @@ def _published(
     item_records = told_once(records)
     required_rows = list(settings.obliged(exported.level))
     document = build_results(
-        item_records, required_rows, info, settings.tables, unsupported=settings.unsupported(device.info)
+        item_records, required_rows, info, settings.tables, unsupported=settings.unsupported(device)
     )
     document = explained(document, settings.tables)
     reached = {(tally.clause, tally.operator, tally.data_type) for record in records for tally in record.tallies}

@@ -437,7 +437,7 @@ _RUNNING: Final = (
         at=(
             "run",
             At("migrate", help="Print everything, operator by operator."),
-            At("backends", help="Also print where each is installed from and its device."),
+            At("backends", help="Also print where each is installed from; with --check, every operator and type."),
         ),
         kind=Kind.FLAG,
     ),

@@ -27,8 +27,8 @@ _MOST_SECONDS = 0.25
 _PATIENCE = ("patience", "4")  # seconds that a runner has to say hello here, unless -o patience gives it others
 _ALL = "it was lost so often that the rest was left out"
 _MENDS: Mapping[str, str] = {
-    "fail": "compute what `dmlcts spec show` says; `dmlcts run` with --operator and --data-type tells more",
-    "refused": "accept it, or claim fewer types: data_types in the device's info, claims in a runner's hello",
+    "fail": "compute what `dmlcts spec show {operator}` says; `dmlcts run --operator {operator}` tells more",
+    "refused": "accept it, or claim fewer types or operators: data_types and `only` in the info, claims in a runner's hello",
     "not_supported": "nothing, where the runtime has no such operator; else express it in create()",
     "crash": "see its last words above, or run it under your debugger with --isolation none",
     "timeout": "wait for the device no longer than a call may take, or give it longer with --dispatch-timeout",
@@ -45,13 +45,13 @@ class Tried:
         operator: its short name.
         data_type: the type.
         outcome: "pass", "refused", "not_supported" or the outcome of the case.
-        said: what is wrong, in one line or several; "" where nothing is.
+        message: what is wrong, in one line or several; "" where nothing is.
     """
 
     operator: str
     data_type: DataType
     outcome: str
-    said: str = ""
+    message: str = ""
 
     @property
     def right(self) -> bool:
@@ -61,7 +61,7 @@ class Tried:
     @property
     def mend(self) -> str:
         """What would help."""
-        return _MENDS.get(self.outcome, "")
+        return _MENDS.get(self.outcome, "").replace("{operator}", self.operator)
 
 
 @dataclass(frozen=True)

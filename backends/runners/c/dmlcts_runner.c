@@ -412,6 +412,7 @@ static int on_hello(conversation *talk) {
     reply->feature_level = runner->feature_level;
     if (talk->local && hello->flags & DMLCTS_HELLO_FLAG_SHARED_MEMORY) reply->flags |= DMLCTS_HELLO_FLAG_SHARED_MEMORY;
     if (runner->suite_validates) reply->flags |= DMLCTS_HELLO_FLAG_SUITE_VALIDATES;
+    if (runner->only_claims) reply->flags |= DMLCTS_HELLO_FLAG_ONLY_CLAIMS;
     reply->claim_count = runner->claim_count;
     reply->detail_count = runner->detail_count;
     reply->most_length = most_memory(talk) + MOST_PAYLOAD;

@@ -63,7 +63,13 @@ enum dmlcts_status {
     DMLCTS_STATUS_BAD_MESSAGE = 10
 };
 
-enum dmlcts_hello_flag { DMLCTS_HELLO_FLAG_SHARED_MEMORY = 1, DMLCTS_HELLO_FLAG_SUITE_VALIDATES = 2 };
+enum dmlcts_hello_flag {
+    DMLCTS_HELLO_FLAG_SHARED_MEMORY = 1,
+    DMLCTS_HELLO_FLAG_SUITE_VALIDATES = 2,
+    DMLCTS_HELLO_FLAG_ONLY_CLAIMS = 4
+};
+
+#define DMLCTS_EVERY_TYPE 0xffffffffu /* in a claim: all that the level obliges */
 
 enum dmlcts_attribute_kind {
     DMLCTS_ATTRIBUTE_KIND_FLOAT = 1,       /* four bytes */
@@ -116,7 +122,7 @@ typedef struct dmlcts_hello_reply {
 
 typedef struct dmlcts_claim {
     uint32_t operator_type; /* DML_OPERATOR_TYPE */
-    uint32_t data_types;    /* bit n is set where DML_TENSOR_DATA_TYPE n is taken */
+    uint32_t data_types;    /* bit n is set where DML_TENSOR_DATA_TYPE n is taken, or DMLCTS_EVERY_TYPE */
 } dmlcts_claim;
 
 typedef struct dmlcts_detail {
@@ -225,6 +231,7 @@ struct dmlcts_runner {
     const char *name, *adapter, *driver, *library, *library_version; /* NULL for what there is not; name must be there */
     uint32_t feature_level;                                          /* DML_FEATURE_LEVEL: 0x5000 for 5.0 */
     int suite_validates;        /* nonzero: the suite refuses bad descriptions, and says so in the results */
+    int only_claims;            /* nonzero: the runner has the operators of its claims, and no other */
     const dmlcts_claim *claims; /* operators of which fewer types than the level obliges are taken */
     uint32_t claim_count;
     const dmlcts_detail *details; /* what else is worth recording */

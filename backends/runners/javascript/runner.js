@@ -10,7 +10,7 @@ const HELLO = 1, CREATE = 2, DISPATCH = 3, CLOSE = 4, PING = 5, BYE = 6;
 const OK = 0, NOT_SUPPORTED = 2, EXECUTION_FAILED = 4, BAD_OPTION = 7, BAD_VERSION = 8, BAD_MESSAGE = 10;
 const CLIP = 8, THRESHOLD = 32, ROUND = 99;
 const MOST_LENGTH = 1 << 30;
-const SUITE_VALIDATES = 2;
+const SUITE_VALIDATES = 2, ONLY_CLAIMS = 4;
 
 // By DML_TENSOR_DATA_TYPE: bytes of an element, its least and most value, and how it is read and written.
 const TYPES = {
@@ -81,7 +81,7 @@ function onHello(payload) {
   bytes.write("dmlcts-runner/1", 0);
   bytes.writeUInt32LE(1, 16);
   bytes.writeUInt32LE(0x5000, 20);
-  bytes.writeUInt32LE(SUITE_VALIDATES, 24);
+  bytes.writeUInt32LE(SUITE_VALIDATES | ONLY_CLAIMS, 24);
   bytes.writeUInt32LE(3, 28);
   bytes.writeBigUInt64LE(BigInt(MOST_LENGTH), 40);
   bytes.write("javascript", 48);

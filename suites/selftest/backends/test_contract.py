@@ -120,6 +120,32 @@ def test_types_of_a_foreign_enumeration_and_empty_claims() -> None:
     }
 
 
+KNOWN_OPERATORS = ["ELEMENT_WISE_ABS", "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND"]
+
+
+def test_only_claims_every_other_operator_on_no_type() -> None:
+    """The claims beside it stay, and without it nothing changes."""
+    claimed = {"name": "a", "feature_level": "5.0", "data_types": {"ROUND": ["FLOAT32"]}}
+    info = describe(claimed | {"only": ["CLIP", "DML_OPERATOR_ELEMENT_WISE_ROUND"]})
+    assert info.among(KNOWN_OPERATORS).data_types == {
+        "ELEMENT_WISE_ABS": frozenset(),
+        "ELEMENT_WISE_ROUND": frozenset({DataType.FLOAT32}),
+    }
+    assert describe(claimed).among(KNOWN_OPERATORS) == describe(claimed)
+    assert describe({"name": "a", "feature_level": "5.0", "only": ()}).only == frozenset()
+
+
+@pytest.mark.parametrize(
+    "name, mend",
+    [("CLIPP", "names CLIPP, which is no operator; did you mean CLIP?"), ("X", "`dmlcts spec show` lists")],
+)
+def test_only_with_an_unknown_operator_is_refused(name: str, mend: str) -> None:
+    info = describe({"name": "a", "feature_level": "5.0", "only": ["ROUND", name]})
+    with pytest.raises(ContractError) as caught:
+        info.among(KNOWN_OPERATORS)
+    assert mend in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
@@ -135,6 +161,11 @@ def test_types_of_a_foreign_enumeration_and_empty_claims() -> None:
         ({"data_types": ["FLOAT32"]}, "give a dictionary of operator name"),
         ({"data_types": {"CLIP": [], "ELEMENT_WISE_CLIP": []}}, "name ELEMENT_WISE_CLIP twice"),
         ({"details": "fast"}, "details are of type str"),
+        ({"only": "CLIP"}, "only is 'CLIP'; give a list of operators"),
+        (
+            {"only": ["CLIP"], "data_types": {"ROUND": ["FLOAT32"]}},
+            "data_types claim ROUND, and its only leaves it out",
+        ),
     ],
 )
 def test_nonsense_is_a_named_error(change: dict[str, Any], words: str) -> None:
@@ -154,7 +185,7 @@ def test_an_object_without_any_field_is_a_named_error() -> None:
 
 
 def test_a_description_is_frozen_and_travels_between_processes() -> None:
-    info = DeviceInfo("a", "5.0", data_types={"CLIP": ["INT8"]}, details={"cores": 4})
+    info = DeviceInfo("a", "5.0", data_types={"CLIP": ["INT8"]}, details={"cores": 4}, only=["CLIP"])
     assert pickle.loads(pickle.dumps(info)) == info  # noqa: S301 - our own bytes
     with pytest.raises(AttributeError):
         info.name = "b"  # type: ignore[misc]

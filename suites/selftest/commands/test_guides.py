@@ -237,7 +237,7 @@ CLAIMS: dict[Path, dict[str, str]] = {
     IMPLEMENTING: {
         "`dmlcts replay` exits 1": "1 dmlcts replay",
         "The case of section 3 now passes": "0 dmlcts replay",
-        "An operator that you do not list": "4 dmlcts run --backend mine.py:Backend --operator ABS",
+        "An operator that `only` leaves out": "4 dmlcts run --backend mine.py:Backend --operator ABS",
         "`dmlcts run` prints that text": "commands/test_guides.py::test_a_missing_device_is_one_line",
         "The suite reports the rest as not supported": "4 dmlcts run --backend mine.py:Backend --operator ABS",
     },

@@ -48,8 +48,13 @@ def test_the_operators_are_those_of_the_tables() -> None:
 
 def test_the_plain_runner_claims_no_more_than_it_has() -> None:
     text = (kit.KIT / "plain_runner.c").read_text(encoding="utf-8")
-    claimed = [int(code) for code in re.findall(r"\{(\d+), 0\}", text)]
-    assert sorted([*claimed, 8, 32, 99]) == sorted(operator.code for operator in KNOWN.operators.values())
+    assert "runner.only_claims = 1;" in text
+    claimed = re.findall(r"\{([A-Z]+), DMLCTS_EVERY_TYPE\}", text)
+    numbers = {
+        name: int(code) for name, code in re.findall(r"\b([A-Z]+) = (\d+)", text.partition("DML_OPERATOR_TYPE")[0])
+    }
+    assert numbers == {name: KNOWN.operators[f"ELEMENT_WISE_{name}"].code for name in claimed}
+    assert set(claimed) == {"CLIP", "ROUND", "THRESHOLD"}
 
 
 def test_the_numbers_are_directmls() -> None:
@@ -129,6 +134,7 @@ def test_what_the_c_header_has_more_than_the_definition() -> None:
     prefixes = {
         "KIND_": KNOWN.kinds,
         "STATUS_": KNOWN.statuses,
+        "HELLO_FLAG_": KNOWN.hello_flags,
         "ATTRIBUTE_KIND_": KNOWN.attribute_kinds,
         "DATA_TYPE_": KNOWN.data_types,
         "": KNOWN.limits,
@@ -280,7 +286,17 @@ def test_a_hello_is_read() -> None:
     assert greeting.info["data_types"] == {"ELEMENT_WISE_CLIP": ["FLOAT32", "INT64"]}
     assert greeting.info["details"] == {"board": "B2"}
     assert (greeting.shared_memory, greeting.suite_validates, greeting.most_length) == (False, True, 1 << 20)
+    assert greeting.info["only"] is None
     assert messages.read_hello(hello()).info["data_types"] is None
+
+
+def test_a_hello_can_limit_the_operators_to_its_claims() -> None:
+    """A claim of every type is one of what the level obliges."""
+    claims = KNOWN.layouts["claim"].pack(operator_type=8, data_types=0xFFFFFFFF)
+    claims += KNOWN.layouts["claim"].pack(operator_type=99, data_types=1 << 1)
+    greeting = messages.read_hello(hello(claim_count=2, flags=KNOWN.hello_flags["only_claims"]) + claims)
+    assert greeting.info["only"] == ["ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND"]
+    assert greeting.info["data_types"] == {"ELEMENT_WISE_ROUND": ["FLOAT32"]}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,68 @@ def test_what_works_says_so_and_what_to_do_next() -> None:
         assert line in ran.output
 
 
+PARTIAL = """
+class InvalidArgument(Exception): ...
+class Device:
+    def __init__(self, device, only, refused):
+        self.device, self.refused = device, refused
+        self.info = {"name": "partial", "feature_level": "5.0", "only": only.split("+") if only else None}
+    def create(self, operator):
+        if not operator.name.endswith(("_ABS", "_ROUND")) or operator.data_type.name == self.refused:
+            raise InvalidArgument(f"no {operator.name} on {operator.data_type.name}, case {hash(operator.name)}")
+        return self.device.create(operator)
+    def close(self):
+        self.device.close()
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.close()
+class Backend:
+    name = "partial"
+    def open(self, only="", refused=""):
+        from dmlcts.backends.cpu import CpuBackend
+        return Device(CpuBackend().open(), only, refused)
+"""
+
+
+def test_a_cause_on_many_operators_is_printed_once(tmp_path: Path) -> None:
+    """With counts; -v lists each; what works is what the next command selects."""
+    (tmp_path / "partial.py").write_text(PARTIAL, encoding="utf-8")
+    backend = f"{tmp_path}/partial.py:Backend"
+    ran = check(backend)
+    assert ran.exit_code == 1
+    assert len(ran.output.splitlines()) <= 12, ran.output
+    assert "refused    ACOS, ACOSH, ADD and 60 other operators, 339 operators and types (-v lists them)" in ran.output
+    assert ran.output.count("mend:") == 1
+    assert ran.output.endswith(f"next: dmlcts run --backend {backend} --operator ABS,ROUND\n")
+    listed = check(backend, "-v", "--data-type", "INT64")
+    assert "refused    ADD, BIT_AND," in listed.output
+    assert "-v lists" not in listed.output
+    assert listed.output.endswith("--operator ABS --data-type INT64\n")
+
+
+def test_operators_that_work_on_some_types_are_selected_with_them(tmp_path: Path) -> None:
+    (tmp_path / "partial.py").write_text(PARTIAL, encoding="utf-8")
+    ran = check(f"{tmp_path}/partial.py:Backend", "--operator", "ROUND,ABS", "-o", "refused=FLOAT16")
+    assert ran.exit_code == 1
+    assert "refused    ABS, ROUND on FLOAT16" in ran.output
+    assert ran.output.endswith("-o refused=FLOAT16 --operator ABS,ROUND --data-type FLOAT32\n"), ran.output
+
+
+def test_unclaimed_operators_are_counted(tmp_path: Path) -> None:
+    """And listed with -v; ``only`` makes them so, and knows the names of operators."""
+    (tmp_path / "partial.py").write_text(PARTIAL, encoding="utf-8")
+    backend = f"{tmp_path}/partial.py:Backend"
+    ran = check(backend, "-o", "only=ABS+ROUND")
+    assert ran.exit_code == 0
+    assert "unclaimed  63 operators that feature level 5.0 obliges (-v lists them)" in ran.output
+    assert ran.output.endswith(f"next: dmlcts run --backend {backend} -o only=ABS+ROUND --operator ABS,ROUND\n")
+    assert "unclaimed  ACOS, ACOSH," in check(backend, "-o", "only=ABS+ROUND", "-v").output
+    wrong = check(backend, "-o", "only=ABS+ROUNDD")
+    assert wrong.exit_code == 2
+    assert "names ROUNDD, which is no operator; did you mean ROUND?" in wrong.output
+
+
 def test_a_module_and_a_file(tmp_path: Path) -> None:
     assert check(f"{MODULE}:Obedient", *SELECTED).exit_code == 0
     (tmp_path / "mine.py").write_text(f"from {MODULE} import Obedient as Backend\n", encoding="utf-8")
