@@ -15,19 +15,59 @@ from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
+from dmlcts.reports.documents.wording import short
 
 _REPEATABLE = "execution.repeatable"
 
 
+def _names(selection: Mapping[str, Any], kind: str) -> Sequence[str]:
+    names = selection.get(kind) or ()
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
 def _patterns(selection: Mapping[str, Any]) -> Sequence[str]:
-    patterns = selection.get("clauses") or ()
-    return [patterns] if isinstance(patterns, str) else [str(pattern) for pattern in patterns]
+    return _names(selection, "clauses")
 
 
 def selects(selection: Mapping[str, Any], clause: str) -> bool:
     """Whether a run's selection holds the clause; "", no single clause, is in every selection."""
     patterns = _patterns(selection)
     return not patterns or not clause or any(fnmatch.fnmatchcase(clause, pattern) for pattern in patterns)
+
+
+def selects_place(selection: Mapping[str, Any], operator: str, data_type: str) -> bool:
+    """Whether a run's selection holds an operator, with or without ``ELEMENT_WISE_``, on a data type, by its name."""
+    operators = set(map(short, _names(selection, "operators")))
+    data_types = set(_names(selection, "data_types"))
+    return (not operators or short(operator) in operators) and (not data_types or data_type in data_types)
+
+
+def rows_of_selection(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The clause rows that a reader is shown: those of selected operators and types, and what went wrong on others.
+
+    Cases of a selected type also try others, such as a description with tensors of two types. One such case says
+    little of the other type, so that a row there which holds is left out: it would look like a type that was judged.
+
+    Args:
+        results: a results document, or an empty one.
+    """
+    selection = results.get("selection") or {}
+    return [
+        row
+        for row in results.get("clauses") or ()
+        if selects_place(selection, row["operator"], row["data_type"])
+        or Outcome(row["outcome"]) not in (Outcome.PASS, Outcome.CHARACTERISED)
+    ]
+
+
+def behaviours_of_selection(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The behaviours that were observed on selected operators and types; those of others have no row to stand by."""
+    selection = results.get("selection") or {}
+    return [
+        behaviour
+        for behaviour in results.get("behaviours") or ()
+        if selects_place(selection, behaviour["operator"], behaviour["data_type"])
+    ]
 
 
 def _counts(selection: Mapping[str, Any], clause: str, outcome: Outcome) -> bool:

@@ -35,6 +35,7 @@ _NAME = re.compile(r"(?=.*[^\W_].*[^\W_])[^*?\[\]]{2,}\*?")
 _NAME_MEND = "write the name, or at least two characters of its beginning and a * behind them"
 _VERSION = re.compile(r"[0-9]+\.[0-9]+(\.\*|[.+a-zA-Z0-9-]*)")
 _LEAST_LETTERS = 12
+_MISSING = "the device states no"
 _HINT = "write a waivers file as reports/CERTIFYING.md shows it"
 
 
@@ -93,11 +94,20 @@ class Waiver:
 
     def fits(self, device: Mapping[str, Any]) -> bool:
         """Whether it is about this device, given as :func:`~dmlcts.reports.documents.results.describe_device` does."""
+        return not self.misfits(device)
+
+    def misfits(self, device: Mapping[str, Any]) -> list[str]:
+        """What of the device is missing or differs, in words; empty where the waiver is about it."""
         details = device.get("details")
         details = details if isinstance(details, Mapping) else {}
-        vendors = (details.get("vendor"), details.get("vendor_id"), device.get("adapter"))
-        devices = (device.get("name"), device.get("adapter"))
-        return _any(self.vendor, vendors) and _any(self.device, devices)
+        vendors = {
+            "details.vendor": details.get("vendor"),
+            "details.vendor_id": details.get("vendor_id"),
+            "adapter": device.get("adapter"),
+        }
+        devices = {"name": device.get("name"), "adapter": device.get("adapter")}
+        compared = (("vendor", self.vendor, vendors), ("device", self.device, devices))
+        return [_misfit(field, texts) for field, pattern, texts in compared if not _any(pattern, texts.values())]
 
     def to_json(self) -> dict[str, Any]:
         """The waiver as its file says it."""
@@ -147,6 +157,12 @@ def _outcomes(tallies: Iterable[ClauseTally], failures: Iterable[FailureRecord])
 def _any(pattern: str, texts: Iterable[Any]) -> bool:
     known = [str(text) for text in texts if text not in (None, "")]
     return any(_begins(text.casefold(), pattern.casefold()) for text in known)
+
+
+def _misfit(field: str, texts: Mapping[str, Any]) -> str:
+    """Why a field of a waiver is not about a device: what the device states for it."""
+    given = [f"{member} is {text}" for member, text in texts.items() if text not in (None, "")]
+    return f"the {field} differs ({', '.join(given)})" if given else f"{_MISSING} {field} ({', '.join(texts)})"
 
 
 def _begins(text: str, pattern: str) -> bool:
@@ -206,8 +222,12 @@ class Waivers:
         for index, waiver in enumerate(self.entries):
             if not waiver.fits(device):
                 here = device.get("adapter") or device.get("name") or "an unnamed device"
-                cause = f"is for vendor {waiver.vendor}, device {waiver.device}; this is {here}"
-                raise WaiverError(self.name(index), cause, "keep the waivers of each device in a file of its own")
+                misfits = waiver.misfits(device)
+                cause = f"is for vendor {waiver.vendor}, device {waiver.device}; this is {here}: {', '.join(misfits)}"
+                mend = "keep the waivers of each device in a file of its own"
+                if any(misfit.startswith(_MISSING) for misfit in misfits):
+                    mend = "let the backend's DeviceInfo state it"
+                raise WaiverError(self.name(index), cause, mend)
 
     def apply(self, items: Iterable[ItemRecord]) -> list[ItemRecord]:
         """The records with every failure that a waiver covers as ``waived``; everything else as it was."""

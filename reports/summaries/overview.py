@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
+from dmlcts.reports.documents.selecting import rows_of_selection
 from dmlcts.reports.documents.wording import places, type_order
 from dmlcts.reports.summaries.causes import causes, examined
 from dmlcts.reports.summaries.once import UNEXAMINED
@@ -199,6 +200,7 @@ class Overview:
         selection: what was selected, in words; "" for everything.
         same_tables: whether the tables that this overview was made with are those the run rested on.
         rules: every clause that a row or failure names, by id.
+        rows: the document's rows without those that only hold on operators and types that were not selected.
     """
 
     results: Mapping[str, Any]
@@ -211,6 +213,7 @@ class Overview:
     selection: str
     same_tables: bool
     rules: Mapping[str, Rule] = field(repr=False)
+    rows: Rows = field(repr=False)
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
@@ -249,8 +252,7 @@ def selection_told(selection: Mapping[str, Any]) -> str:
     )
 
 
-def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
-    rows = results["clauses"]
+def _sentence(results: Mapping[str, Any], rows: Rows, entries: Sequence[Entry]) -> str:
     broken = [entry for entry in entries if entry.outcome.breaks_conformance]
     stray = [failure for failure in results["failures"] if not failure["clause"]]
     idle = sum(outcome_of(row).did_not_run for row in rows)
@@ -376,7 +378,7 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
         results: a valid results document.
         tables: the tables to take the clauses' words from; best those that the run rested on.
     """
-    rows: Rows = results["clauses"]
+    rows: Rows = rows_of_selection(results)
     named = [row["id"] for row in rows] + [failure["clause"] for failure in results["failures"] if failure["clause"]]
     rules = {identifier: rule_of(identifier, tables) for identifier in dict.fromkeys(named)}
     entries = _entries(rows, rules, tables)
@@ -384,7 +386,7 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
     return Overview(
         results,
         Verdict(results["verdict"]),
-        _sentence(results, entries),
+        _sentence(results, rows, entries),
         tuple((outcome, counts[outcome]) for outcome in Outcome if counts[outcome]),
         _matrices(rows, rules, tables),
         entries,
@@ -392,6 +394,7 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
         selection_told(results["selection"]),
         dict(results["specs"]) == dict(tables.digests),
         rules,
+        rows,
     )
 
 

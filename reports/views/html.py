@@ -26,6 +26,7 @@ import jinja2
 from markupsafe import Markup
 
 from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import behaviour_text, places, short, type_order
 from dmlcts.reports.summaries.error_plot import error_drawing, power
@@ -281,7 +282,7 @@ def behaviour_lines(
         tables: the spec tables, for the words.
     """
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for record in view.results["behaviours"]:
+    for record in behaviours_of_selection(view.results):
         grouped[record["clause"], record["behaviour"]].append(record)
     by_name = {implementation.name: implementation.behaviours for implementation in known}
     lines = []
@@ -327,7 +328,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     known = known_implementations() if known is None else known
     alike = likenesses(results, known)[:MOST_KNOWN]
     behaviours = behaviour_lines(view, alike, known, tables)
-    outcomes = {outcome_of(row) for row in [*results["clauses"], *results["failures"]]}
+    outcomes = {outcome_of(row) for row in [*view.rows, *results["failures"]]}
     broken = [entry for entry in view.entries if entry.outcome.breaks_conformance]
     sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
     sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
@@ -343,17 +344,17 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
         .render(
             **inlined(template("report.css"), template("page.js")),
             view=view,
-            words=with_waived(view.verdict.words, results["clauses"]),
+            words=with_waived(view.verdict.words, view.rows),
             results=results,
             identity=identity(view),
             provenance=_provenance(view, tables),
             sections=sections,
             broken=broken,
             shown_open=broken if len(broken) <= FEW_CLAUSES else [],
-            cases=sum(row["cases"] for row in results["clauses"]),
-            elements=sum(row["elements"] for row in results["clauses"]),
-            operators=sorted({row["operator"] for row in results["clauses"]}),
-            types=sorted({row["data_type"] for row in results["clauses"]}, key=type_order),
+            cases=sum(row["cases"] for row in view.rows),
+            elements=sum(row["elements"] for row in view.rows),
+            operators=sorted({row["operator"] for row in view.rows}),
+            types=sorted({row["data_type"] for row in view.rows}, key=type_order),
             outcomes=[outcome for outcome in Outcome if outcome in outcomes],
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),

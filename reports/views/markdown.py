@@ -15,6 +15,7 @@ from typing import Any
 from markupsafe import escape
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
+from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import places, short
 from dmlcts.reports.summaries.known import Known, known_implementations, likenesses
@@ -221,7 +222,7 @@ def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
 
 
 def _silence(view: Overview, known: Sequence[Known]) -> Iterator[str]:
-    behaviours = view.results["behaviours"]
+    behaviours = behaviours_of_selection(view.results)
     if not behaviours:
         return
     yield ""
@@ -241,7 +242,7 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     """
     view = overview(results, tables)
     name = results["device"]["name"] or results["backend"]
-    words = with_waived(view.verdict.words, results["clauses"])
+    words = with_waived(view.verdict.words, view.rows)
     lines = [f"## {_SIGNS[view.verdict]} {words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, exit_code
+from dmlcts.reports.documents.selecting import behaviours_of_selection, rows_of_selection
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import behaviour_text, places, short, type_order
 from dmlcts.reports.summaries.causes import Cause, causes, examined, first_line
@@ -80,7 +81,7 @@ def _head(results: Mapping[str, Any], verdict: Verdict, page: Page) -> None:
     extras.append(f"driver {device['driver']}" if device.get("driver") else "")
     about = ", ".join(dict.fromkeys(extra for extra in extras if extra and extra != who))
     page.line(
-        (with_waived(verdict.words, results.get("clauses") or []), f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, rows_of_selection(results)), f"bold {_COLOURS[verdict]}"),
         f"  {results.get('backend') or 'no backend'} · {who}{f' ({about})' if about else ''}",
     )
     facts = [
@@ -385,7 +386,7 @@ def summary(
         short: the verdict, at most three causes and what to open next; a matrix only if it fits one block.
     """
     page = Page(console)
-    rows: Rows = results.get("clauses") or []
+    rows: Rows = rows_of_selection(results)
     failures: Rows = results.get("failures") or []
     verdict = Verdict(results.get("verdict") or Verdict.INCOMPLETE)
     if not brief:
@@ -400,7 +401,7 @@ def summary(
         _waivers(results, tables, page)
     _gaps(rows, tables, page)
     if not (brief or short):
-        _behaviours(results.get("behaviours") or [], tables, page)
+        _behaviours(behaviours_of_selection(results), tables, page)
     if not brief or failures or results.get("besides") or any(_outcome(row).did_not_run for row in rows):
         page.gap()
     paths = [str(path) for path in written]

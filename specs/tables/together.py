@@ -14,6 +14,7 @@ from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import multiply_add, parse
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import Activation, CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
+from dmlcts.specs.spelling import did_you_mean, likely
 from dmlcts.specs.tables.fusing import flattened, fused_attribute, fused_table
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import unlisted_beside
@@ -58,7 +59,7 @@ class Tables:
         """The table of an operator, by its full name or by the short one ("CLIP"), in any case.
 
         Raises:
-            UsageError: no table describes it; the message lists those that there are.
+            UsageError: no table describes it; the message names the one that was probably meant, or lists all.
         """
         if name in self.operators:
             return self.operators[name]
@@ -66,8 +67,12 @@ class Tables:
         for candidate in (written, f"ELEMENT_WISE_{written}"):
             if candidate in self.operators:
                 return self.operators[candidate]
-        known = ", ".join(table.short_name for table in self.operators.values())
-        raise UsageError(f"no table describes the operator {name!r}", f"choose one of {known}")
+        known = [table.short_name for table in self.operators.values()]
+        cause = f"no table describes the operator {name!r}"
+        if meant := likely(written.removeprefix("ELEMENT_WISE_"), [*known, *self.groups]):
+            raise UsageError(cause, f"did you mean {meant}? `dmlcts spec show` lists the operators and groups")
+        groups = f", or a group: {', '.join(self.groups)}" if self.groups else ""
+        raise UsageError(cause, f"choose one of {', '.join(known)}{groups}")
 
     @cached_property
     def groups(self) -> dict[str, tuple[OperatorTable, ...]]:
@@ -87,11 +92,7 @@ class Tables:
         group = self.groups.get(name.lower())
         if group is not None:
             return group
-        try:
-            return (self.operator(name),)
-        except UsageError as error:
-            groups = f", or a group: {', '.join(self.groups)}" if self.groups else ""
-            raise UsageError(error.cause, f"{error.mend}{groups}") from None
+        return (self.operator(name),)
 
     @cached_property
     def limits(self) -> dict[str, int]:
@@ -115,8 +116,12 @@ class Tables:
             UsageError: there is none.
         """
         if identifier not in self._clauses:
-            raise UsageError(f"no clause {identifier!r}", "`dmlcts spec coverage` lists them")
+            raise UsageError(f"no clause {identifier!r}", self.clause_mend(identifier))
         return self._clauses[identifier][0]
+
+    def clause_mend(self, written: str) -> str:
+        """What to do about an id or a pattern of clauses that fits none: the likely id, and where all are listed."""
+        return did_you_mean(written, self._clauses, "`dmlcts run --list -v` lists the clauses")
 
     def applied_operators(self, identifier: str) -> tuple[str, ...]:
         """The operators that a clause's relation applies: SIGN and NEGATE of ``SIGN(NEGATE(x)) == -SIGN(x)``.

@@ -28,6 +28,7 @@ def run(
     verbose: bool,
     quiet: bool,
     digest: bool,
+    listing: bool,
     **options: Any,
 ) -> None:
     r"""Judge a backend and write the records.
@@ -41,6 +42,7 @@ def run(
     dmlcts run --backend path/to/mine.py:Backend --operator CLIP --data-type FLOAT16
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
     dmlcts run --resume out
+    dmlcts run --operator rounding --data-type FLOAT16 --list
 
     While it runs, standard error shows the operator, the tests that are done, the failing clauses and the time left: a
     line on a terminal, a line every 30 s elsewhere, and the first failure in full. Ctrl-C stops it; --resume continues.
@@ -61,6 +63,9 @@ def run(
     if running.in_several_processes(workers):
         _need_xdist()
     options |= {"results": results}
+    if listing:
+        _list_selected(backend, resume, verbose, options)
+        return
     context = click.get_current_context()
     if resume is not None:
         from dmlcts.suites.running.resume import resumed_settings
@@ -97,6 +102,19 @@ def run(
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary
     sys.exit(exit_code(finished.verdict))
+
+
+def _list_selected(backend: str | None, resume: str | None, verbose: bool, options: dict[str, Any]) -> None:
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.commands.selected import print_selected
+    from dmlcts.suites.families.selected import selected_by
+    from dmlcts.suites.options.table import DEFAULT_BACKEND
+    from dmlcts.suites.running.options import Settings
+
+    if resume is not None:
+        raise UsageError("--list lists a new run, and --resume continues one", "give one of the two")
+    settings = Settings.read(backend=backend or DEFAULT_BACKEND, **options)
+    print_selected(selected_by(settings), settings, tell, verbose=verbose)
 
 
 def _need_xdist() -> None:

@@ -442,6 +442,14 @@ _RUNNING: Final = (
         kind=Kind.FLAG,
     ),
     Option(
+        "listing",
+        ("--list",),
+        "List the operators, types and clauses that the run would judge, and stop; needs no backend. -v lists each "
+        "clause.",
+        at=("run", At("selftest", help="List the catalogues and stop.")),
+        kind=Kind.FLAG,
+    ),
+    Option(
         "quiet",
         ("-q", "--quiet"),
         "Print only the failing clauses and the verdict, at the end.",
@@ -926,7 +934,6 @@ _PROVING: Final = (
         kind=Kind.NUMBER,
         metavar="N",
     ),
-    Option("listing", ("--list",), "List the catalogues and stop.", at=("selftest",), kind=Kind.FLAG),
     Option(
         "record_path",
         ("--record",),

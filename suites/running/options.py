@@ -17,6 +17,7 @@ from dmlcts.reports.documents.results import describe_device, suite_version
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.spelling import did_you_mean
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
@@ -165,10 +166,11 @@ class Settings:
         value = {name: read_value(row, typed.get(name, row.usual)) for name, row in rows.items()}
         for name in value["data_types"]:
             if name.upper() not in DataType.__members__:
-                raise UsageError(f"no data type {name!r}", f"choose from {', '.join(DataType.__members__)}")
+                mend = f"choose from {', '.join(DataType.__members__)}"
+                raise UsageError(f"no data type {name!r}", did_you_mean(name, DataType.__members__, mend))
         for pattern in value["clauses"]:
             if not any(fnmatch.fnmatchcase(clause.id, pattern) for clause in tables.clauses):
-                raise UsageError(f"no clause matches {pattern!r}", "`dmlcts spec coverage` lists the clauses")
+                raise UsageError(f"no clause matches {pattern!r}", tables.clause_mend(pattern))
         level, shard = value.pop("feature_level"), value["shard"]
         value |= {
             "level": None if level is None else FeatureLevel.parse(level),

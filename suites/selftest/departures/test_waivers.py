@@ -155,10 +155,30 @@ def test_a_waiver_is_for_its_device_only(changed: dict[str, str], fits: bool) ->
             waivers(**changed).check_device(DEVICE)
 
 
+@pytest.mark.parametrize(
+    "changed, stated, absent",
+    [
+        ({"vendor": "0x1002"}, ["the vendor differs (", "adapter is "], ["the device differs", "states no"]),
+        ({"device": "RX 2"}, ["the device differs (name is "], ["the vendor differs", "states no"]),
+        ({"vendor": "0x1002", "device": "RX 2"}, ["the vendor differs (", "the device differs ("], ["states no"]),
+    ],
+)
+def test_a_waiver_for_another_device_names_the_fields_that_differ(
+    changed: dict[str, str], stated: list[str], absent: list[str]
+) -> None:
+    with pytest.raises(WaiverError) as caught:
+        waivers(**changed).check_device(DEVICE)
+    assert all(words in caught.value.cause for words in stated), caught.value.cause
+    assert not any(words in caught.value.cause for words in absent), caught.value.cause
+
+
 def test_a_device_that_says_nothing_has_no_waivers() -> None:
     nameless = describe_device(object())
-    with pytest.raises(WaiverError, match="an unnamed device"):
+    with pytest.raises(WaiverError, match="an unnamed device") as caught:
         waivers().check_device(nameless)
+    assert "the device states no vendor (details.vendor, details.vendor_id, adapter)" in caught.value.cause
+    assert "the device states no device (name, adapter)" in caught.value.cause
+    assert "DeviceInfo" in caught.value.mend
 
 
 @pytest.mark.parametrize(

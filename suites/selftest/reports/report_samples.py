@@ -167,7 +167,7 @@ def hostile() -> dict[str, Any]:
         name: {HARM[0]: [HARM[1]]} if name == "details" else None if name == "data_types" else next(strings)
         for name in document["device"]
     }
-    document["selection"] = {next(strings): next(strings), "operators": [next(strings), next(strings)]}
+    document["selection"] = {next(strings): next(strings), "clauses": [next(strings), next(strings)]}
     document["specs"] = {next(strings): "0f" * 32 for _ in range(4)}
     document["suite"]["version"] = next(strings)
     for behaviour in document["behaviours"]:

@@ -1,0 +1,94 @@
+"""``dmlcts run --list`` shows what a run would judge, and a misspelled name is answered with the likely one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dmlcts.specs import UsageError
+from dmlcts.specs.spelling import did_you_mean, likely
+from dmlcts.suites.commands.selected import print_selected
+from dmlcts.suites.families.family import families
+from dmlcts.suites.families.selected import selected_by
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.pytest_run import collected_tests
+
+CLIP_ON_INT8: dict[str, Any] = {"backend": "cpu", "operators": ("CLIP",), "data_types": ("INT8",)}
+
+
+def listed(verbose: bool = False, **options: Any) -> str:
+    settings = Settings.read(**{"backend": "cpu", **options})
+    lines: list[str] = []
+    print_selected(selected_by(settings), settings, lines.append, verbose=verbose)
+    return "\n".join(lines)
+
+
+def test_a_list_names_operators_types_clauses_and_the_number_of_items() -> None:
+    text = listed(operators=("CLIP,ROUND",), clauses=("clip.bounds.*", "round.odd"), data_types=("INT8,FLOAT16",))
+    assert "CLIP   1 item, 3 clauses: FLOAT16, INT8\n" in text
+    assert "ROUND  1 item, 1 clause: FLOAT16\n" in text
+    assert "\n  clip.bounds.inverted\n" in text
+    assert "2 items (" in text
+    assert text.endswith("Nothing was judged.")
+    assert "THRESHOLD" not in text
+
+
+def test_a_long_list_of_clauses_is_counted_and_listed_when_asked() -> None:
+    assert "-v lists them" in listed(operators=("bounds",))
+    assert "\n  clip.formula\n" in listed(operators=("bounds",), verbose=True)
+
+
+def test_the_items_are_those_that_pytest_collects() -> None:
+    (clip,) = selected_by(Settings.read(**CLIP_ON_INT8))
+    assert [data_type.name for data_type in clip.data_types] == ["INT8"]
+    (whole,) = selected_by(Settings.read(backend="cpu", operators=("CLIP",)))
+    assert whole.items == len(collected_tests(("CLIP",), profile="quick"))
+
+
+def test_the_shards_of_a_list_are_the_list() -> None:
+    whole = selected_by(Settings.read(**CLIP_ON_INT8))
+    parts = [selected_by(Settings.read(**CLIP_ON_INT8, shard=f"{part}/2")) for part in (1, 2)]
+    assert sum(clip.items for part in parts for clip in part) == whole[0].items
+    assert 0 < parts[0][0].items < whole[0].items < len(families()) + 1
+
+
+def test_an_empty_selection_is_an_error() -> None:
+    with pytest.raises(UsageError, match="the selection is empty"):
+        selected_by(Settings.read(backend="cpu", data_types=("INT64",), clauses=("round.nan",)))
+
+
+def test_a_list_needs_no_backend_and_writes_nothing(dmlcts: Callable[..., Any], tmp_path: Any) -> None:
+    ran = dmlcts("run", "--operator", "ROUND", "--clause", "round.odd", "--list")
+    assert ran.code == 0, ran.err
+    assert "Nothing was judged." in ran.out
+    assert list(tmp_path.iterdir()) == []
+    assert dmlcts("run", "--resume", "results", "--list").code == 2
+
+
+@pytest.mark.parametrize(
+    "options, meant",
+    [
+        ({"operators": ("CLOP",)}, "did you mean CLIP?"),
+        ({"operators": ("DML_OPERATOR_ELEMENT_WISE_CLOP",)}, "did you mean CLIP?"),
+        ({"operators": ("ronding",)}, "did you mean rounding?"),
+        ({"data_types": ("FLAOT16",)}, "did you mean FLOAT16?"),
+        ({"clauses": ("clip.boudns.inverted",)}, "did you mean clip.bounds.inverted?"),
+    ],
+)
+def test_a_misspelled_name_is_answered_with_the_likely_one(options: dict[str, Any], meant: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Settings.read(backend="cpu", **options)
+    assert meant in str(caught.value)
+
+
+def test_a_name_like_no_other_is_answered_with_all() -> None:
+    with pytest.raises(UsageError, match=r"choose one of ABS, .*, or a group: "):
+        Settings.read(backend="cpu", operators=("xyz",))
+
+
+def test_case_is_no_misspelling() -> None:
+    assert likely("clip", ["CLIP", "ROUND"]) == "CLIP"
+    assert likely("nothing", ["CLIP", "ROUND"]) == ""
+    assert did_you_mean("nothing", ["CLIP"], "write CLIP") == "write CLIP"
