@@ -10,11 +10,12 @@ _MOST_LINE = 160
 _HERE = Path(__file__).resolve().parent
 _OURS = (_HERE.parent / "suites", _HERE.parent / "specs", _HERE.parent / "reports")
 _CALLERS = (_HERE / "registry.py", _HERE / "contract.py")
-_BACKENDS_THERE = _HERE.parent / "suites" / "selftest"  # planted faults: they are judged as anybody's backend
+# Planted faults: they are judged as anybody's backend.
+_BACKENDS_THERE = (_HERE.parent / "suites" / "selftest", _HERE.parent / "suites" / "mutants")
 
 
 def _is_ours(file: Path) -> bool:
-    if file.is_relative_to(_BACKENDS_THERE):
+    if any(file.is_relative_to(folder) for folder in _BACKENDS_THERE):
         return False
     return file in _CALLERS or any(file.is_relative_to(folder) for folder in _OURS)
 

@@ -12,9 +12,9 @@ _HOUSE = Path(__file__).resolve().parents[1]
 def proof_of_the_suite() -> ModuleType | None:
     """What ``dmlcts selftest`` runs; ``None`` in an installed copy, which lacks the catalogues of a checkout."""
     try:
-        return importlib.import_module("dmlcts.suites.selftest.proof.prove")
+        return importlib.import_module("dmlcts.suites.proof.prove")
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("dmlcts.suites.selftest"):
+        if not (error.name or "").startswith(("dmlcts.suites.proof", "dmlcts.suites.mutants")):
             raise
         return None
 

@@ -81,7 +81,7 @@ def environment() -> dict[str, Any]:
 
 
 _SUITE = ("specs", "backends", "reports", "suites")
-_ELSE = ("suites/selftest", "**/*.md")  # what of these folders judges nothing
+_ELSE = ("suites/selftest", "suites/mutants", "suites/proof", "**/*.md")  # what of these folders judges nothing
 
 
 _HERE = Path(__file__).resolve().parent
@@ -111,7 +111,8 @@ def suite_version() -> str:
 def suite_identity() -> dict[str, Any]:
     """The suite's version, and in a checkout its commit and whether tracked files of the suite were modified.
 
-    The suite is what judges: selftests, guides and what lies beside the four folders are no part of it.
+    The suite is what judges: selftests, mutants and their proof, guides and what lies beside the four folders are no
+    part of it.
 
     Elsewhere ``commit`` and ``modified`` are ``None``: an installed copy that happens to lie inside another
     project's repository is not that project's commit.

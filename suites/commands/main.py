@@ -116,7 +116,7 @@ def selftest(
         say(f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them")
         return
     if record_path is not None:
-        from dmlcts.suites.selftest.proof import record
+        from dmlcts.suites.proof import record
 
         path = Path(record_path)
         kills = record.record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names, path)

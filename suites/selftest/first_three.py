@@ -11,10 +11,10 @@ from functools import cache
 
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.mutants.first_three import FIRST_THREE
 
-FIRST_THREE = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD")
 SELECTED = "CLIP,ROUND,THRESHOLD"
-"""The same, as ``--operator`` takes them."""
+"""The operators, as ``--operator`` takes them."""
 
 
 @cache

@@ -10,10 +10,10 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, UsageError
 from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.mutants.approximate import activations
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.activations.fused import ADD1, EXACT, TABLES, TYPES, add_with, every, typed
 from dmlcts.suites.selftest.approximation.probing import disagreements
-from dmlcts.suites.selftest.mutants.approximate import activations
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NAMES = [activation.short_name for activation in TABLES.activations.values()]

@@ -11,9 +11,9 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.mutants.approximate import activations, arithmetic
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.activations.fused import ADD1, LEVEL, TABLES
-from dmlcts.suites.selftest.mutants.approximate import activations, arithmetic
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 RELU = OperatorDesc("ACTIVATION_RELU", {})
 

@@ -13,12 +13,12 @@ from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import is_approximate, signatures
 from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.mutants.approximate import arithmetic, functions, powers, quantising
+from dmlcts.suites.mutants.permitted.minimum import MINIMUM, nearest, toward_zero
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.approximation.probing import approximate, elements_of
 from dmlcts.suites.selftest.family.family_tables import family
 from dmlcts.suites.selftest.looped_cases import looped
-from dmlcts.suites.selftest.mutants.approximate import arithmetic, functions, powers, quantising
-from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, nearest, toward_zero
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TABLES = family()

@@ -10,9 +10,9 @@ from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.mutants.exact.descriptions import _Accepting, means_nothing
+from dmlcts.suites.proof.probes import probes
 from dmlcts.suites.selftest.family.family_tables import family
-from dmlcts.suites.selftest.mutants.exact.descriptions import _Accepting, means_nothing
-from dmlcts.suites.selftest.proof.probes import probes
 
 TABLES = family()
 REAL = [table for table in TABLES.operators.values() if table.accuracy and means_nothing(table)]

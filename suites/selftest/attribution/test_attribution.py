@@ -21,9 +21,9 @@ from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, streams_of
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 
 class WrongInPairs(Reference):

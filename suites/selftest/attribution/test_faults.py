@@ -14,9 +14,9 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.mutants.layout import InputStridesIgnored
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
-from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 TYPES = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.UINT8, DataType.UINT16, DataType.UINT32)
 

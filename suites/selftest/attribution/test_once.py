@@ -91,7 +91,7 @@ def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., 
     ran = dmlcts(
         "run",
         "--backend",
-        "dmlcts.suites.selftest.mutants.values.rounding:NearestHalvesUp",
+        "dmlcts.suites.mutants.values.rounding:NearestHalvesUp",
         "--isolation",
         "none",
         "--operator",

@@ -9,10 +9,10 @@ from dmlcts.specs import OperatorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.selftest.mutants.formulas import Array
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Reference
-from dmlcts.suites.selftest.proof.probes import probes
+from dmlcts.suites.mutants.formulas import Array
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Reference
+from dmlcts.suites.proof.probes import probes
 
 TABLES = load_tables()
 

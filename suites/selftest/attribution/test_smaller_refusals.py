@@ -12,9 +12,9 @@ from dmlcts.suites.attribution.shrink import asks_the_same
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.mutants.descriptions import AcceptsEverything
 from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.judging.test_judging import bench
-from dmlcts.suites.selftest.mutants.descriptions import AcceptsEverything
 
 TYPE = DataType.FLOAT32
 

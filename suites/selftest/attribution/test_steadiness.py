@@ -23,16 +23,16 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.mutants.rare import OneElementInTenThousandAtRandom
+from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.state import AttributesMissingInTheCacheKey
+from dmlcts.suites.proof.probes import probes
 from dmlcts.suites.running.item_record import _tallies
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
-from dmlcts.suites.selftest.mutants.rare import OneElementInTenThousandAtRandom
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
-from dmlcts.suites.selftest.mutants.state import AttributesMissingInTheCacheKey
-from dmlcts.suites.selftest.proof.probes import probes
 from dmlcts.suites.selftest.reports.report_samples import failure
 
 
@@ -214,7 +214,7 @@ def test_what_chance_decides_counts_whatever_was_selected() -> None:
 PLANTED = """
 from pathlib import Path
 
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 COUNT = Path(__file__).with_name("count")  # a device that was opened anew does not begin anew, as chance does not
 

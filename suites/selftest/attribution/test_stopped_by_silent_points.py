@@ -18,10 +18,10 @@ from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.selftest.mutants.formulas import Array
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Reference
-from dmlcts.suites.selftest.proof.probes import Probe, probes
+from dmlcts.suites.mutants.formulas import Array
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Reference
+from dmlcts.suites.proof.probes import Probe, probes
 
 TABLES = load_tables()
 TESTS = (

@@ -16,9 +16,9 @@ from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.selftest.mutants.formulas import Array
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.formulas import Array
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Reference
 
 TABLES = load_tables()
 LEAST = -(1 << 31)

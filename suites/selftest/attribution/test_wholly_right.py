@@ -18,9 +18,9 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, evidence
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.running.replay import replay
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 TABLES = load_tables()
 

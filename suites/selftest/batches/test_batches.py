@@ -20,10 +20,10 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.descriptions import clip, tensor
 from dmlcts.suites.selftest.judging.scripted import bench, threshold
 from dmlcts.suites.selftest.looped_cases import looped
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 LAYOUTS = (None, (15, 5, 1), (1, 2, 8), (17, 6, 1), (0, 5, 1), (0, 0, 0))
 SIZES = (2, 3, 5)

@@ -15,6 +15,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.batches.test_batches import count_messages
 from dmlcts.suites.selftest.batches.test_programs import (
     PACKED,
@@ -29,7 +30,6 @@ from dmlcts.suites.selftest.batches.test_programs import (
 )
 from dmlcts.suites.selftest.isolation.test_isolation import POSIX
 from dmlcts.suites.selftest.judging.scripted import bench
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 _HOME = "dmlcts.suites.selftest.batches.{}:{}"
 _MARK = "DMLCTS_SELFTEST_MARK"

@@ -19,10 +19,10 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.findings import reversed_values, turned_values
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.together import _HISTORIES, program_of
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.judging.scripted import Device, bench, rounding, threshold
 from dmlcts.suites.selftest.looped_cases import looped
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 STRIDED = TensorDesc(DataType.FLOAT32, (3, 5), (12, 2))
 PACKED = TensorDesc(DataType.FLOAT32, (3, 5))

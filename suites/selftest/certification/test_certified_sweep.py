@@ -72,7 +72,7 @@ def test_a_whole_sweep_passes() -> None:
     assert len(owed_plan(TABLES, LEVEL).targets) == 3
 
 
-@pytest.mark.parametrize("backend", ["cpu", "dmlcts.suites.selftest.mutants.reference:Reference"])
+@pytest.mark.parametrize("backend", ["cpu", "dmlcts.suites.mutants.reference:Reference"])
 @pytest.mark.size("all", thorough=1)
 def test_a_run_and_a_sweep_name_the_same_device(backend: str, tmp_path: Path) -> None:
     """Also where the device's own words are not all: who refuses is found out by asking it."""

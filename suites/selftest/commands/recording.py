@@ -20,7 +20,7 @@ TITLE = "A run of a wrong backend fails; dmlcts replay shows its smallest failin
 BACKEND = "half_up.py"
 PROGRAM = """\
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 class HalfUp(Reference):
     def half_away(self, x):  # wrong for -0.5, -1.5, ...

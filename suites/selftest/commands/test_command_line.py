@@ -16,7 +16,7 @@ from dmlcts.specs.loading import load_tables
 
 HALF_UP = """
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 
 class HalfUp(Reference):
@@ -154,7 +154,7 @@ def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Cal
 
 RAISES = """
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 
 def helper(x):
@@ -393,7 +393,7 @@ def test_the_page_s_replay_command_runs_in_the_results_folder(
 
 MANY = """
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 
 class Shifted(Reference):
@@ -591,9 +591,9 @@ def test_an_installed_copy_says_that_it_has_no_catalogue(monkeypatch: pytest.Mon
     module_type = proof_of_the_suite()
     assert module_type is not None
     assert module_type.catalogues()[0]
-    for name in [name for name in sys.modules if name.startswith("dmlcts.suites.selftest.proof")]:
+    for name in [name for name in sys.modules if name.startswith("dmlcts.suites.proof")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "dmlcts.suites.selftest.proof", None)
+    monkeypatch.setitem(sys.modules, "dmlcts.suites.proof", None)
     assert proof_of_the_suite() is None
     with pytest.raises(UsageError, match="run it in one, installed with pip -e"):
         selftest.main(["--list"], standalone_mode=False)

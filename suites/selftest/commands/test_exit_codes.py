@@ -111,7 +111,7 @@ def test_what_nobody_reads_is_done_to_its_end(folder: Path) -> None:
 @pytest.mark.size("all")
 def test_replay_through_a_closed_pipe(folder: Path) -> None:
     (folder / "wrong.py").write_text(
-        "from dmlcts.suites.selftest.mutants.reference import Reference\n"
+        "from dmlcts.suites.mutants.reference import Reference\n"
         "import numpy as np\n"
         "class Backend(Reference):\n"
         "    def half_away(self, x):\n"

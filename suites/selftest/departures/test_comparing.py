@@ -35,7 +35,7 @@ from dmlcts.suites.selftest.conftest import Ran
 INVERTED = """
 import numpy as np
 from dmlcts.backends import NotSupported
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 class Inverted(Reference):
     \"\"\"Takes the minimum last, and has no FLOAT16.\"\"\"

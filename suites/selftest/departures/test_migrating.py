@@ -403,7 +403,7 @@ def test_a_backend_that_cannot_run_is_exit_code_3_and_the_other_is_not_judged(tm
 def test_two_backends_are_judged_and_compared(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (tmp_path / "mine.py").write_text(
         "import numpy as np\n"
-        "from dmlcts.suites.selftest.mutants.reference import Reference\n"
+        "from dmlcts.suites.mutants.reference import Reference\n"
         "class Inverted(Reference):\n"
         '    """Takes the minimum last."""\n'
         "    @property\n"

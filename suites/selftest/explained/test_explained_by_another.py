@@ -13,9 +13,9 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.mutants.bases import broadcast, permuted, strided
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.judging.test_judging import bench
-from dmlcts.suites.selftest.mutants.bases import broadcast, permuted, strided
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 Strides = tuple[int, ...] | None
 

@@ -17,9 +17,9 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.selftest.mutants.bases import Bindings
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.bases import Bindings
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Array, Reference
 
 
 def bench(backend: Reference) -> Bench:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.bases import broadcast, inverted, larger, permuted, scaled, strided
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
+from dmlcts.suites.mutants.bases import broadcast, inverted, larger, permuted, scaled, strided
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Kernel, Reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Bindings = Mapping[str, Region]

@@ -23,11 +23,11 @@ from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.replay import load_case, replay
 from dmlcts.suites.selftest.judging.test_judging import bench
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 FAMILY = "tensors/test_drawn_programs.py"
 

@@ -16,11 +16,11 @@ from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.families import items
 from dmlcts.suites.families.family import Attempt, Probe
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.proof.probes import probes
 from dmlcts.suites.running import pytest_run
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import Run
 from dmlcts.suites.selftest.conftest import Ran
-from dmlcts.suites.selftest.proof.probes import probes
 
 ROUNDING = "values/test_rounding.py::rounding[ROUND]"
 
@@ -70,7 +70,7 @@ def test_a_run_tries_what_the_proof_tries(tmp_path: Path, tried: list[str]) -> N
     assert run.collection.items == len(run.records)
 
 
-WRONG = "dmlcts.suites.selftest.mutants.values.rounding:AwayIsHalvesUp"
+WRONG = "dmlcts.suites.mutants.values.rounding:AwayIsHalvesUp"
 
 
 def test_a_failing_test_keeps_no_other_from_running_and_is_named(tmp_path: Path, tried: list[str]) -> None:

@@ -13,8 +13,8 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
+from dmlcts.suites.mutants.first_three import FIRST_THREE
 from dmlcts.suites.selftest.family.stated_tables import edges
-from dmlcts.suites.selftest.first_three import FIRST_THREE
 
 
 @cache

@@ -6,8 +6,8 @@ from dmlcts.specs.comparing import compare
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.pages import identify, read_page
+from dmlcts.suites.mutants.first_three import FIRST_THREE
 from dmlcts.suites.selftest.family.family_tables import family
-from dmlcts.suites.selftest.first_three import FIRST_THREE
 from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.pages.synthetic_pages import Synthetic, page_of
 

@@ -33,9 +33,10 @@ from dmlcts.suites.combinations.rows import planned_cases, recipes
 from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.selftest.first_three import FIRST_THREE, first_three
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
-from dmlcts.suites.selftest.proof.probes import Probe, probes
+from dmlcts.suites.mutants.first_three import FIRST_THREE
+from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.proof.probes import Probe, probes
+from dmlcts.suites.selftest.first_three import first_three
 
 TABLES = first_three()
 LEVEL = FeatureLevel("5.0")

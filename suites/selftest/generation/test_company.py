@@ -16,7 +16,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.conformance.tensors.test_state import test_many_kernels_alive_at_the_same_time as many_kernels
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 TABLES = load_tables()
 LEVEL = FeatureLevel("6.4")

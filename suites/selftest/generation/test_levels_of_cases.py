@@ -20,8 +20,8 @@ from dmlcts.suites.combinations.factors import base_levels, counts_of
 from dmlcts.suites.combinations.rows import planned_cases
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.first_three import first_three
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 TABLES = first_three()
 FACTORS = TABLES.factors

@@ -25,6 +25,7 @@ NOT_PACKAGED = {
     "backends/directml/models",  # the cases of FINDINGS.md
     "reports/examples/upstream",  # letters about findings
 }
+NOT_SHIPPED = {"selftest", "mutants", "proof", "__pycache__"}  # what proves the suite, and judges nobody else
 # Lowest floor first: a room imports from those before it, and from none after it.
 FLOORS = {
     "specs": (
@@ -70,7 +71,8 @@ FLOORS = {
         "offline",
         "benchmarks",
         "history",
-        "selftest",
+        "mutants",
+        "proof",
         "commands",
         "",
     ),
@@ -192,6 +194,40 @@ def test_a_judge_that_imports_from_reports_is_seen() -> None:
     assert of_reports({"suites.judging": {"specs"}}, BEFORE_REPORTS) == {}
 
 
+def names_selftests(text: str) -> list[str]:
+    """The modules of selftests that a module imports, or names in a text that is nothing but a module's name."""
+    tree = ast.parse(text)
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    names += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [name for name in names if re.fullmatch(r"dmlcts\.suites\.selftest(\.\w+)*", name)]
+
+
+def test_no_module_but_selftests_imports_selftests() -> None:
+    texts_by_path = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in modules()}
+    assert {path: names for path, text in texts_by_path.items() if (names := names_selftests(text))} == {}
+
+
+@pytest.mark.parametrize(
+    "text, seen",
+    [
+        ("def f():\n    from dmlcts.suites.selftest.first_three import first_three\n", 1),
+        ("from dmlcts.suites import selftest\n", 1),
+        ("import dmlcts.suites.selftest.sizes\n", 1),
+        ("importlib.import_module('dmlcts.suites.selftest.sizes')\n", 1),
+        ("from dmlcts.suites.proof import record\n", 0),
+        ("'pytest suites/selftest'\n", 0),
+    ],
+)
+def test_an_import_of_selftests_is_seen(text: str, seen: int) -> None:
+    assert len(names_selftests(text)) == seen
+
+
 def test_each_room_says_what_lives_there_and_what_does_not() -> None:
     for top in TOPS:
         for path in sorted((ROOT / top).rglob("__init__.py")):
@@ -206,7 +242,7 @@ def test_each_room_is_packaged() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
     assert len(listed) == len(set(listed))
     rooms = {path.parent.relative_to(ROOT) for top in TOPS for path in (ROOT / top).rglob("*") if path.is_file()}
-    kept = {room.as_posix() for room in rooms if not {"selftest", "__pycache__"} & {*room.parts}} - NOT_PACKAGED
+    kept = {room.as_posix() for room in rooms if not NOT_SHIPPED & {*room.parts}} - NOT_PACKAGED
     assert {f"dmlcts.{room.replace('/', '.')}" for room in kept} == set(listed)
 
 
@@ -251,7 +287,7 @@ def test_every_command_of_contributing_finds_tests() -> None:
 
 def test_a_command_that_finds_none_is_seen() -> None:
     assert without_tests("suites/selftest/judging suites/selftest/jugding") == ["suites/selftest/jugding"]
-    assert without_tests("suites/selftest/mutants") == ["suites/selftest/mutants"], "a room without tests"
+    assert without_tests("suites/mutants") == ["suites/mutants"], "a room without tests"
 
 
 def test_contributing_names_every_room_of_selftests() -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dmlcts.backends import DeviceLost, InvalidArgument
 from dmlcts.specs import OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 
 ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE = range(1001, 1013)
 TRUNCATE, EXTEND, DAEMON, QUIT, NEXT, UNLOCK, OVERRUN = range(1013, 1020)

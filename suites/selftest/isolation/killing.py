@@ -24,7 +24,7 @@ from dmlcts.specs import DataType
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.isolation.proxy import IsolatedBackend
-from dmlcts.suites.selftest.proof.probes import Probe, probes
+from dmlcts.suites.proof.probes import Probe, probes
 
 _CLAUSES = ("round.nearest-even", "round.infinity", "execution.repeatable", "tensor.rank.maximum")
 

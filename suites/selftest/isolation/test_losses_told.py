@@ -18,8 +18,8 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.judging.losses import Hazards, judge_hazard, judge_surviving, survey
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.descriptions import case, described
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32
 TABLES = load_tables()

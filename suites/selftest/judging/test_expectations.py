@@ -17,6 +17,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.refusals import support_clause
+from dmlcts.suites.mutants.reference import Array, Kernel
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
@@ -29,7 +30,6 @@ from dmlcts.suites.selftest.judging.scripted import (
     rounding,
     threshold,
 )
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel
 
 # ------------------------------------------------------------------------------- stopping, and passing
 

@@ -28,8 +28,8 @@ from dmlcts.suites.judging.findings import Finding, Judgement, account, attribut
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving, survey
 from dmlcts.suites.judging.outputs import marks
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32
 TABLES = load_tables()

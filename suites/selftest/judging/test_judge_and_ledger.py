@@ -26,8 +26,8 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving
 from dmlcts.suites.judging.outputs import PIECE, _by_silent_point, _telling_poison, expected_outputs, marks
 from dmlcts.suites.judging.refusals import judge_refused, stride_clause, wrongly_accepted
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import case, clip
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 f32 = np.float32
 TABLES = load_tables()

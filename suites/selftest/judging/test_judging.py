@@ -20,9 +20,9 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import account
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.first_three import first_three
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32
 

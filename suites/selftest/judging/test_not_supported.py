@@ -17,12 +17,12 @@ from dmlcts.suites.cases.outcomes import Refusal, Unsupported
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.mutants.reference import Kernel, Reference
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import threshold
 from dmlcts.suites.selftest.judging.test_judging import bench
-from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
 from dmlcts.suites.selftest.running.test_results import results_of, row_of
 
 

@@ -15,6 +15,7 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.findings import Finding, plain
 from dmlcts.suites.judging.one_value import adopted_oracle
 from dmlcts.suites.judging.relations import same_values
+from dmlcts.suites.mutants.reference import Array
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
@@ -27,7 +28,6 @@ from dmlcts.suites.selftest.judging.scripted import (
     rounding,
     threshold,
 )
-from dmlcts.suites.selftest.mutants.reference import Array
 
 
 def wrongly(expectation: str, test_case: Case, wrong: dict[Any, Any], **changes: Any) -> Finding:

@@ -14,8 +14,8 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.judging.findings import Finding, acceptable_text, attribute_text, filled_with, operator_text
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.descriptions import clip
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 f32 = np.float32
 TABLES = load_tables()

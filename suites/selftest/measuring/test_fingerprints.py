@@ -22,8 +22,8 @@ import numpy as np
 from dmlcts.backends import DeviceInfo, InvalidArgument
 from dmlcts.reports.documents.wording import behaviour_text
 from dmlcts.specs import DataType
-from dmlcts.suites.selftest.mutants.permitted import StrictIeee
-from dmlcts.suites.selftest.mutants.permitted.subnormals import flushed
+from dmlcts.suites.mutants.permitted import StrictIeee
+from dmlcts.suites.mutants.permitted.subnormals import flushed
 
 class Flushing(StrictIeee):
     """Every operator flushes FLOAT32 subnormals, read or written."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.reference import Array, Reference
 
 Bits = NDArray[Any]
 

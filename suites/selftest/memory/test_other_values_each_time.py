@@ -14,7 +14,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.reference import Array, Reference
 
 COUNT = 1 << 16  # of which, of one byte each, one is the poison in two dispatches by chance, and none in four
 

@@ -20,7 +20,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.one_value import stored_beyond, telling_places, wider_maximum
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.reference import Array, Reference
 
 
 @pytest.mark.parametrize(

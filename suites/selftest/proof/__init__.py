@@ -1,4 +1,4 @@
-"""The proof of the suite: every mutant caught under its clause, no permitted implementation accused.
+"""Tests of the proof, and of mutants before the suite meets them.
 
-The implementations themselves live in ``mutants``.
+The proof itself is in ``suites/proof``, the implementations in ``suites/mutants``.
 """

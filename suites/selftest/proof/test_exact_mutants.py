@@ -11,6 +11,19 @@ import pytest
 
 from dmlcts.specs import OperatorDesc
 from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.mutants.exact import (
+    arithmetic,
+    bit_patterns,
+    choices,
+    comparisons,
+    division,
+    signs,
+    truth,
+)
+from dmlcts.suites.mutants.permitted.exact import PERMITTED_EXACT
+from dmlcts.suites.mutants.permitted.steps import Permitted
+from dmlcts.suites.mutants.permitted.turns import PERMITTED_BY_TURNS
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.family.acceptance import accepted
 from dmlcts.suites.selftest.family.family_tables import (
     every_description,
@@ -22,19 +35,6 @@ from dmlcts.suites.selftest.family.family_tables import (
     with_bounds,
 )
 from dmlcts.suites.selftest.looped_cases import looped
-from dmlcts.suites.selftest.mutants.exact import (
-    arithmetic,
-    bit_patterns,
-    choices,
-    comparisons,
-    division,
-    signs,
-    truth,
-)
-from dmlcts.suites.selftest.mutants.permitted.exact import PERMITTED_EXACT
-from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
-from dmlcts.suites.selftest.mutants.permitted.turns import PERMITTED_BY_TURNS
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 MODULES: tuple[ModuleType, ...] = (arithmetic, bit_patterns, choices, comparisons, division, signs, truth)
 ROWS: dict[str, type[Reference]] = {name: getattr(module, name) for module in MODULES for name in module.ROWS}

@@ -25,15 +25,15 @@ from dmlcts.reports.documents import killmatrix
 from dmlcts.reports.documents.validation import schema
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.families.family import families, functions_by_clause
+from dmlcts.suites.mutants.catalogue import MUTANTS
+from dmlcts.suites.mutants.exact.descriptions import means_nothing
+from dmlcts.suites.mutants.reference import Reference
+from dmlcts.suites.mutants.values.rounding import AwayIsHalvesUp
+from dmlcts.suites.proof import prove
+from dmlcts.suites.proof.probes import conformance_tests, probes
+from dmlcts.suites.proof.prove import catalogues, judge_mutant
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import CONFORMANCE
-from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
-from dmlcts.suites.selftest.mutants.exact.descriptions import means_nothing
-from dmlcts.suites.selftest.mutants.reference import Reference
-from dmlcts.suites.selftest.mutants.values.rounding import AwayIsHalvesUp
-from dmlcts.suites.selftest.proof import prove
-from dmlcts.suites.selftest.proof.probes import conformance_tests, probes
-from dmlcts.suites.selftest.proof.prove import catalogues, judge_mutant
 
 
 def test_the_catalogue_is_large_and_says_what_each_mutant_breaks() -> None:
@@ -230,7 +230,7 @@ def test_a_sample_keeps_its_order_is_the_seeds_and_no_larger_than_asked() -> Non
 
 
 def test_a_permitted_implementation_is_judged_on_operators_that_are_there() -> None:
-    from dmlcts.suites.selftest.mutants import permitted
+    from dmlcts.suites.mutants import permitted
 
     _, singles, pairs = prove.catalogues()
     judged = set(load_tables().operators)

@@ -10,10 +10,9 @@ import pytest
 from dmlcts.reports.documents.validation import DocumentError
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.selftest.proof.fatal_job import doubled_unless_fatal
-from dmlcts.suites.selftest.proof.probes import probes
-from dmlcts.suites.selftest.proof.prove import Unnamed
-from dmlcts.suites.selftest.proof.record import (
+from dmlcts.suites.proof.probes import probes
+from dmlcts.suites.proof.prove import Unnamed
+from dmlcts.suites.proof.record import (
     OtherRecordError,
     load_record,
     name_of,
@@ -21,6 +20,7 @@ from dmlcts.suites.selftest.proof.record import (
     summary,
     surviving_results,
 )
+from dmlcts.suites.selftest.proof.fatal_job import doubled_unless_fatal
 
 
 @pytest.mark.size("thorough")

@@ -11,9 +11,9 @@ import pytest
 
 from dmlcts.backends.growth import most_growth
 from dmlcts.suites.commands.main import main
+from dmlcts.suites.mutants.catalogue import MUTANTS
+from dmlcts.suites.mutants.permitted import PERMITTED
 from dmlcts.suites.selftest.installing import HOUSE
-from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
-from dmlcts.suites.selftest.mutants.permitted import PERMITTED
 
 PAGES = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "reports/VERSIONS.md")
 pytestmark = pytest.mark.skipif(not (HOUSE / "SECURITY.md").is_file(), reason="the pages are in the checkout only")

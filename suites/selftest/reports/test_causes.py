@@ -310,7 +310,7 @@ def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_need
     tmp_path: Path, dmlcts: Callable[..., Ran]
 ) -> None:
     """On the console, in each document, and in a replay of its file."""
-    backend, needs = "dmlcts.suites.selftest.mutants.layout:TailOf4Skipped", "5 elements (right with 4)"
+    backend, needs = "dmlcts.suites.mutants.layout:TailOf4Skipped", "5 elements (right with 4)"
     ran = dmlcts(
         "run",
         "--backend",

@@ -100,7 +100,7 @@ def test_merged_shards_are_the_whole_run(
 
 WRONG = """
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 
 class HalfUp(Reference):
@@ -127,7 +127,7 @@ def test_merged_shards_say_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, d
 @pytest.mark.size("thorough")
 def test_merged_shards_that_owe_something_are_incomplete(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     few = """
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 
 class Few(Reference):

@@ -30,7 +30,7 @@ AT = "test_memory.py::memory[IS_NAN]"
 ONE_SIZE = """
 import os, signal
 from pathlib import Path
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 HERE = Path(__file__).parent
 

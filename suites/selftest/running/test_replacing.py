@@ -18,7 +18,7 @@ from dmlcts.suites.selftest.conftest import Ran
 FEW = ("--operator", "IS_NAN", "--data-type", "FLOAT32", "--clause", "is-nan.sign")
 ITEM = ItemRecord("test_x.py::test_1", Outcome.PASS, 0.5)
 UNREACHED = """
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 class Right(Reference):
     def open(self, mark=""):

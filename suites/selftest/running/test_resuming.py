@@ -20,7 +20,7 @@ from dmlcts.suites.selftest.conftest import Ran
 ROUND = ("--operator", "ROUND", "--data-type", "FLOAT16", "--clause", "round.odd")
 MINE = """
 from pathlib import Path
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 class Mine(Reference):
     def open(self, mark=""):

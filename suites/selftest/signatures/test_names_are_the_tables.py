@@ -70,9 +70,9 @@ def spelled(text: str, names: frozenset[str]) -> Iterator[tuple[str, int]]:
 
 
 def general_modules() -> list[Path]:
-    """The modules of ``specs`` and ``suites`` but for the suite's own tests."""
+    """The modules of ``specs`` and ``suites`` but for the suite's own tests and mutants."""
     paths = [path for room in ("specs", "suites") for path in (ROOT / room).rglob("*.py")]
-    return [path for path in paths if "selftest" not in path.relative_to(ROOT).parts]
+    return [path for path in paths if not {"selftest", "mutants", "proof"} & {*path.relative_to(ROOT).parts}]
 
 
 @pytest.fixture(scope="module")

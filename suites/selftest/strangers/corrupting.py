@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 
 FLUSHING = {"x86_64": 0x8040, "aarch64": 1 << 24}
 """The bits of the control word that flush subnormal numbers: FTZ and DAZ, or FZ."""

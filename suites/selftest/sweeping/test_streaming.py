@@ -14,9 +14,9 @@ from dmlcts.specs import DataType
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.isolation.proxy import IsolatedBackend
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
+from dmlcts.suites.mutants.streaming import Streaming
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
-from dmlcts.suites.selftest.mutants.streaming import Streaming
 from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.sweeping.blocks import streaming, targets
 from dmlcts.suites.sweeping.blocks.explaining import explain
@@ -550,7 +550,7 @@ def test_a_sweep_in_streams_that_is_stopped_goes_on_where_it_was(
 
 ISOLATED = '''
 import os
-from dmlcts.suites.selftest.mutants.streaming import Streaming
+from dmlcts.suites.mutants.streaming import Streaming
 from dmlcts.suites.selftest.sweeping import test_streaming
 
 class Deadly(Streaming):

@@ -20,10 +20,10 @@ import pytest
 from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.views.sweeps import load_sweep
 from dmlcts.specs import DmlctsError, UsageError
+from dmlcts.suites.mutants.rare import OneRoundedValueOfFloat16
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.selftest.conftest import Ran
-from dmlcts.suites.selftest.mutants.rare import OneRoundedValueOfFloat16
-from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.running.test_interrupted_runs import COMMAND, small_disk
 from dmlcts.suites.selftest.sweeping.damaged_journals import DAMAGES, Damage
 from dmlcts.suites.selftest.sweeping.test_sweeping import ROUND16, TABLES, HalvesUp, bench_of, swept

@@ -20,13 +20,13 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.values import Values
+from dmlcts.suites.mutants import permitted
+from dmlcts.suites.mutants.rare import Index65536, OneRoundedValueOfFloat16, OneRoundedValueOfFloat32
+from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.values.rounding import AwayIsHalvesUp
+from dmlcts.suites.proof.sweep_mutants import sweep_mutant
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.replay import load_case, replay
-from dmlcts.suites.selftest.mutants import permitted
-from dmlcts.suites.selftest.mutants.rare import Index65536, OneRoundedValueOfFloat16, OneRoundedValueOfFloat32
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
-from dmlcts.suites.selftest.mutants.values.rounding import AwayIsHalvesUp
-from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
 from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.selftest.tables.test_fourth_operator import table
 from dmlcts.suites.sweeping.blocks.classes import classes_between, classes_of

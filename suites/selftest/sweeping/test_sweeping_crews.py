@@ -22,7 +22,7 @@ DEADLY = '''
 import os, time
 import numpy as np
 from pathlib import Path
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 class Deadly(Reference):
     """Takes the process down where 0x4000 comes in: every time, or with `once` the first time only."""

@@ -20,10 +20,10 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.replay import load_case, replay
 from dmlcts.suites.selftest.conftest import Ran
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.signatures.five_tables import write_tables
 from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.sweeping.blocks.accounting import unaccounted

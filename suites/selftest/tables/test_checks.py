@@ -10,8 +10,8 @@ import pytest
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.checks import OWN, SHARED
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.proof.probes import conformance_tests
 from dmlcts.suites.running.markers import Checked, checks
-from dmlcts.suites.selftest.proof.probes import conformance_tests
 from dmlcts.suites.selftest.tables.test_fourth_operator import table
 
 

@@ -62,7 +62,7 @@ clauses:{written}{level}    level: "3.0"
 
 BACKEND = """
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
+from dmlcts.suites.mutants.reference import Kernel, Reference
 from dmlcts.backends import InvalidArgument
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables

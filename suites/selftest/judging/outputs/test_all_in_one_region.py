@@ -18,10 +18,10 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.reading.yaml_source import read_yaml
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.judging.judge import Judge
-from dmlcts.suites.selftest.mutants.formulas import Array
-from dmlcts.suites.selftest.mutants.permitted import descriptions
-from dmlcts.suites.selftest.mutants.reference import Reference
-from dmlcts.suites.selftest.proof.probes import Probe, probes
+from dmlcts.suites.mutants.formulas import Array
+from dmlcts.suites.mutants.permitted import descriptions
+from dmlcts.suites.mutants.reference import Reference
+from dmlcts.suites.proof.probes import Probe, probes
 
 ONE_OF = (
     "DIVIDE",

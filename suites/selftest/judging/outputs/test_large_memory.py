@@ -20,11 +20,11 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.outputs import PIECE, expected_outputs
+from dmlcts.suites.mutants.combined.positions import WideByteOffsetsIn26Bits
+from dmlcts.suites.mutants.combined.shortcuts import WideByteOffsetsIn27Bits
+from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.test_judging import bench
-from dmlcts.suites.selftest.mutants.combined.positions import WideByteOffsetsIn26Bits
-from dmlcts.suites.selftest.mutants.combined.shortcuts import WideByteOffsetsIn27Bits
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 TABLES = load_tables()
 STREAMS = {"seven values": Values.of(np.arange(-3.5, 3.5), DataType.FLOAT32), "bulk": Values.bulk(DataType.FLOAT32, 5)}

@@ -19,8 +19,8 @@ from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging import outputs
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.outputs import expected_outputs, marks
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Array, Reference
 
 TABLES = load_tables()
 CLIPPED = (-100, -2, 0, 3, 100)

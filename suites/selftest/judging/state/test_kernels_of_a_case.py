@@ -15,10 +15,10 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import TABLES, Device, details, f32, judged, only, threshold
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 OTHER = clip(Min=f32(0))
 

@@ -27,10 +27,10 @@ from dmlcts.suites.judging.neighbours import (
     neighbours,
     two_neighbours,
 )
+from dmlcts.suites.mutants.reference import Array, Kernel
 from dmlcts.suites.selftest.descriptions import case, clip, described
 from dmlcts.suites.selftest.judging.scripted import Device, details, judged, only, threshold
 from dmlcts.suites.selftest.judging.state.test_state import AlwaysWrong
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel
 
 TABLES = load_tables()
 BENCH = Bench("planted", Device(), {}, TABLES)

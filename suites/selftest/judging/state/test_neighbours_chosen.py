@@ -28,8 +28,8 @@ from dmlcts.suites.judging.neighbours import (
     own_case,
     stops_by_itself,
 )
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import case, clip
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 f32 = np.float32
 TABLES = load_tables()

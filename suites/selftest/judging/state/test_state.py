@@ -21,6 +21,8 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES
 from dmlcts.suites.judging.neighbours import mismatched
+from dmlcts.suites.mutants.making import LEVEL
+from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
@@ -33,8 +35,6 @@ from dmlcts.suites.selftest.judging.scripted import (
     rounding,
     threshold,
 )
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 
 def test_a_kernel_is_asked_again_in_thirteen_ways() -> None:

@@ -11,9 +11,9 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Judgement
+from dmlcts.suites.mutants import state
+from dmlcts.suites.mutants.reference import Reference
 from dmlcts.suites.selftest.descriptions import case
-from dmlcts.suites.selftest.mutants import state
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 TWO = case(layout_clause="execution.independent", expectation="on two devices")
 
