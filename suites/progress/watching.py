@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
-from dmlcts.reports.documents.wording import many
+from dmlcts.specs.number_text import many
 from dmlcts.suites.console.saying import say
 from dmlcts.suites.progress.estimate import duration, key_of_item, left, weight_of
 from dmlcts.suites.progress.status_line import StatusLine, on_terminal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
+from dmlcts.specs.number_text import many
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.trial.causes import TrialCause, next_command, operators_by_types, trial_causes, types_by_operator
 from dmlcts.suites.trial.trial import Trial
