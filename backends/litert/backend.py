@@ -90,43 +90,63 @@ class LiteRtRuntime:
             raise NotSupported(f"litert: {counterpart.name} gives {result.dtype}, not {call.result}")
 
     def program(self, call: Call, counterpart: Counterpart) -> Program:
-        """A model, loaded once and resized where the sizes differ from those of the dispatch before.
+        """Models, loaded once for each rank.
 
         Raises:
-            NotSupported: LiteRT does not load it.
+            NotSupported: LiteRT does not load them.
         """
-        scalar_kinds = _scalar_kinds(call)
-        steps = steps_of(counterpart.name, len(call.kinds) + len(scalar_kinds))
-        model = build(self._schema, self._flatbuffers, steps, call.kinds, scalar_kinds, call.result)
-        resolver = getattr(self._interpreter.OpResolverType, _KERNELS[self.options["kernels"]])
-        try:
-            loaded = self._interpreter.Interpreter(
-                model_content=model,
-                num_threads=int(self.options["threads"]),
-                experimental_op_resolver_type=resolver,
-            )
-            inputs = [tensor["index"] for tensor in loaded.get_input_details()]
-            (output,) = (tensor["index"] for tensor in loaded.get_output_details())
-        except Exception as error:  # RuntimeError for most, ValueError for some
-            raise NotSupported(f"litert does not load it: {first_line(error)}") from error
-        sizes: list[tuple[int, ...]] = []
+        loaded: dict[int, _Model] = {}
 
         def run(arrays: Sequence[Array], scalars: Sequence[Any]) -> Array:
-            if sizes != [arrays[0].shape]:
-                sizes.clear()
-                for index in inputs[: len(arrays)]:
-                    loaded.resize_tensor_input(index, arrays[0].shape)
-                loaded.allocate_tensors()
-                sizes.append(arrays[0].shape)
-            for index, value in zip(inputs, (*arrays, *map(np.asarray, scalars)), strict=True):
-                loaded.set_tensor(index, value)
-            loaded.invoke()
-            return np.asarray(loaded.get_tensor(output))
+            rank = arrays[0].ndim
+            if rank not in loaded:
+                loaded[rank] = self._model(call, counterpart, rank)
+            return loaded[rank].run(arrays, scalars)
 
+        loaded[1] = self._model(call, counterpart, 1)
         return run
+
+    def _model(self, call: Call, counterpart: Counterpart, rank: int) -> _Model:
+        scalar_kinds = _scalar_kinds(call)
+        steps = steps_of(counterpart.name, len(call.kinds) + len(scalar_kinds))
+        model = build(self._schema, self._flatbuffers, steps, call.kinds, scalar_kinds, call.result, rank)
+        resolver = getattr(self._interpreter.OpResolverType, _KERNELS[self.options["kernels"]])
+        threads = int(self.options["threads"])
+        try:
+            return _Model(
+                self._interpreter.Interpreter(
+                    model_content=model, num_threads=threads, experimental_op_resolver_type=resolver
+                )
+            )
+        except Exception as error:  # RuntimeError for most, ValueError for some
+            raise NotSupported(f"litert does not load it: {first_line(error)}") from error
 
     def close(self) -> None:
         """Nothing is held that the collector does not release."""
+
+
+class _Model:
+    """A loaded model, resized where the sizes differ from those of the dispatch before."""
+
+    def __init__(self, interpreter: Any) -> None:
+        self._interpreter = interpreter
+        self._inputs = [tensor["index"] for tensor in interpreter.get_input_details()]
+        (self._output,) = (tensor["index"] for tensor in interpreter.get_output_details())
+        self._sizes: tuple[int, ...] | None = None
+
+    def run(self, arrays: Sequence[Array], scalars: Sequence[Any]) -> Array:
+        """The result of one dispatch."""
+        sizes = arrays[0].shape
+        if sizes != self._sizes:
+            self._sizes = None  # until it is resized
+            for index in self._inputs[: len(arrays)]:
+                self._interpreter.resize_tensor_input(index, sizes)
+            self._interpreter.allocate_tensors()
+            self._sizes = sizes
+        for index, value in zip(self._inputs, (*arrays, *map(np.asarray, scalars)), strict=True):
+            self._interpreter.set_tensor(index, value)
+        self._interpreter.invoke()
+        return np.asarray(self._interpreter.get_tensor(self._output))
 
 
 def _scalar_kinds(call: Call) -> list[np.dtype[Any]]:

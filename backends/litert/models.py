@@ -49,6 +49,7 @@ def build(
     arrays: Sequence[np.dtype[Any]],
     scalars: Sequence[np.dtype[Any]],
     result: np.dtype[Any],
+    rank: int,
 ) -> bytes:
     """The serialised model.
 
@@ -59,12 +60,13 @@ def build(
         arrays: the types of the inputs of one element, to be resized.
         scalars: the types of the inputs of no dimension, behind them.
         result: the type of the last step's result.
+        rank: how many dimensions the inputs have; kernels are chosen by it when the model is loaded.
     """
     between = [arrays[0]] * (len(steps) - 1)
-    tensors = [_tensor(schema, f"x{number}", kind, [1]) for number, kind in enumerate(arrays)]
+    tensors = [_tensor(schema, f"x{number}", kind, [1] * rank) for number, kind in enumerate(arrays)]
     tensors += [_tensor(schema, f"scalar{number}", kind, []) for number, kind in enumerate(scalars)]
     count = len(tensors)
-    tensors += [_tensor(schema, f"y{number}", kind, [1]) for number, kind in enumerate((*between, result))]
+    tensors += [_tensor(schema, f"y{number}", kind, [1] * rank) for number, kind in enumerate((*between, result))]
     graph = schema.SubGraphT()
     graph.name, graph.tensors = "dmlcts", tensors
     graph.inputs, graph.outputs = list(range(count)), [len(tensors) - 1]

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dmlcts.backends.arrays import ArrayDevice
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.descriptions import repeats_elements
 from dmlcts.backends.runtimes import (
@@ -34,6 +35,7 @@ from dmlcts.backends.runtimes import (
     sample,
     types_text,
 )
+from dmlcts.backends.torch_eager.compiled import CompiledTorch, compiling
 from dmlcts.backends.torch_eager.functions import COUNTERPARTS, function_of
 from dmlcts.backends.torch_eager.kernel import Program, Tensor, TorchKernel, said
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, UsageError
@@ -48,8 +50,6 @@ _DEVICES: Mapping[str, str] = {
     "mps": "run on macOS 13 or later with Apple silicon",
     "directml": "on Windows: pip install torch-directml",
 }
-# Distinct bounds are distinct programs to the compiler, and it must not fall back to eager execution unseen.
-_MOST_COMPILED = 1 << 16
 _OF_THEIR_OWN = (CLIP, ROUND, THRESHOLD)  # the rows of the mapping that say more than which function it is
 
 
@@ -58,7 +58,15 @@ class TorchBackend:
 
     name = "torch"
 
-    def open(self, *, device: str = "cpu", clamp: str = "clamp", bounds: str = "", compile: str = "no") -> TorchDevice:
+    def open(
+        self,
+        *,
+        device: str = "cpu",
+        clamp: str = "clamp",
+        bounds: str = "",
+        compile: str = "no",
+        layouts: str = "",
+    ) -> TorchDevice | ArrayDevice:
         """Open one of PyTorch's devices.
 
         Args:
@@ -66,8 +74,11 @@ class TorchBackend:
             clamp: "clamp" makes CLIP torch.clamp, "minmax" torch.maximum of torch.minimum.
             bounds: "scalar" passes Min and Max as Python numbers, "tensor" as tensors of no dimension;
                 unless told, clamp is given scalars, and tensors where it is compiled; minmax takes tensors only.
-            compile: "yes" runs everything through torch.compile. Every type, rank and layout, and with
-                bounds=scalar every pair of bounds, is a program that takes seconds to compile: select narrowly.
+            compile: "yes" runs everything through torch.compile, which takes seconds a program.
+            layouts: "own" passes tensors of the description's sizes and strides, each of which is a program where
+                they are compiled: select narrowly. "flat" passes compiled functions packed arrays of one dimension,
+                bounds as tensors. It is "flat" by default where compile is "yes" and neither clamp nor bounds is
+                named, else "own".
 
         Raises:
             UsageError: an option has a value that means nothing.
@@ -76,6 +87,10 @@ class TorchBackend:
         choice("device", device, _DEVICES)
         choice("clamp", clamp, ("clamp", "minmax"))
         choice("compile", compile, ("no", "yes"))
+        kept = compile == "no" or clamp != "clamp" or bounds
+        layouts = choice("layouts", layouts or ("own" if kept else "flat"), ("own", "flat"))
+        if layouts == "flat" and kept:
+            raise UsageError("layouts=flat is for compile=yes without clamp and bounds", "leave layouts away")
         usual = "scalar" if clamp == "clamp" and compile == "no" else "tensor"
         bounds = choice("bounds", bounds or usual, ("scalar", "tensor"))
         if clamp == "minmax" and bounds == "scalar":
@@ -83,6 +98,10 @@ class TorchBackend:
         torch = load("torch", _INSTALL)
         torch_device = _device(torch, device)
         options = {"device": device, "clamp": clamp, "bounds": bounds, "compile": compile}
+        if layouts == "flat":
+            try_compiler(torch, torch_device)
+            adapter = adapter_of(torch, torch_device, device)
+            return ArrayDevice(CompiledTorch(torch, torch_device, adapter, {**options, "layouts": layouts}))
         return TorchDevice(torch, torch_device, options)
 
 
@@ -95,6 +114,39 @@ def _device(torch: Any, name: str) -> Any:
     if name == "mps" and not torch.backends.mps.is_available():
         raise BackendUnavailable(f"torch {torch.__version__} finds no Metal device", mend)
     return torch.device(name)
+
+
+def adapter_of(torch: Any, device: Any, name: str) -> str:
+    """What PyTorch computes on.
+
+    Args:
+        torch: the package.
+        device: its device.
+        name: what the option ``device`` calls it.
+    """
+    if name == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    if name == "cpu":
+        cpu = getattr(torch.backends, "cpu", None)  # since 2.1
+        return "CPU" if cpu is None else f"CPU ({cpu.get_cpu_capability()})"
+    return name
+
+
+def try_compiler(torch: Any, device: Any) -> None:
+    """Compile a function and run it.
+
+    Raises:
+        BackendUnavailable: that does not work here.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler's own making, while it is looked at
+            x = torch.ones(4, device=device)
+            torch.compile(torch.trunc, dynamic=True, fullgraph=True)(x)
+    except Exception as error:  # whatever stands in its way, it cannot be used
+        message = " ".join(str(error).split())[:300]
+        mend = "install a C++ compiler (g++ or clang; MSVC on Windows), or leave compile=yes away"
+        raise BackendUnavailable(f"torch.compile does not work here: {message}", mend) from error
 
 
 _LACKING = ("not implemented for", "Promotion for ", "can't be cast to the desired output type")
@@ -120,7 +172,7 @@ class TorchDevice:
         self._compiled: dict[str, Any] = {}
         self._compiles = options["compile"] == "yes"
         if self._compiles:
-            self._try_compiler()
+            try_compiler(torch, device)
         self._taken_parts = {
             part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
         }
@@ -131,31 +183,12 @@ class TorchDevice:
         self.info = DeviceInfo(
             name="torch",
             feature_level=LEVEL,
-            adapter=self._adapter(),
+            adapter=adapter_of(torch, device, options["device"]),
             library="torch",
             version=str(torch.__version__),
             data_types=self._claimed,
             details={"options": dict(options), "mapping": mapping_rows(self._mapping())},
         )
-
-    def _adapter(self) -> str:
-        if self.options["device"] == "cuda":
-            return str(self.torch.cuda.get_device_name(self.device))
-        if self.options["device"] == "cpu":
-            cpu = getattr(self.torch.backends, "cpu", None)  # since 2.1
-            return "CPU" if cpu is None else f"CPU ({cpu.get_cpu_capability()})"
-        return self.options["device"]
-
-    def _try_compiler(self) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of the compiler's own making, while it is looked at
-                x = self.torch.ones(4, device=self.device)
-                self._run(self.torch.trunc, [x], x)
-        except Exception as error:  # whatever stands in its way, it cannot be used
-            message = " ".join(str(error).split())[:300]
-            mend = "install a C++ compiler (g++ or clang; MSVC on Windows), or leave compile=yes away"
-            raise BackendUnavailable(f"torch.compile does not work here: {message}", mend) from error
 
     def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
         """The element types on which PyTorch runs a part of an operator here, found by trying each."""
@@ -317,23 +350,8 @@ class TorchDevice:
                 target.copy_(function(*inputs, **operands))
 
             self._compiled[name] = self.torch.compile(program, dynamic=True, fullgraph=True)
-        with self._compiling():
+        with compiling(self.torch):
             self._compiled[name](list(inputs), y if place is None else None, dict(operands))
-
-    def _compiling(self) -> Any:
-        """Settings under which what cannot be compiled is an error and never runs eagerly."""
-        config = self.torch._dynamo.config
-        names = [
-            name
-            for name in (
-                "recompile_limit",
-                "cache_size_limit",
-                "accumulated_recompile_limit",
-                "accumulated_cache_size_limit",
-            )
-            if hasattr(config, name)
-        ]
-        return config.patch(dict.fromkeys(names, _MOST_COMPILED))
 
     def trial(self, operator: OperatorDesc, table: OperatorTable, program: Program) -> None:
         """Run ``program`` on one element of each type, eagerly, as PyTorch says only then what it does not do.
