@@ -20,9 +20,9 @@ from dmlcts.reports.documents.journal import Collection
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.selecting import within
+from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError, UsageError
-from dmlcts.specs.characters import as_text, one_line
 from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
 from dmlcts.suites.generation.drawn.seeding import draw_as_the_run_says, draw_from_the_seed_alone

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.reports.documents.waivers import with_waived
-from dmlcts.reports.summaries.characters import escaped
-from dmlcts.specs.characters import one_line
+from dmlcts.reports.summaries.characters import escaped, one_line
 from dmlcts.specs.number_text import many
 
 

@@ -21,9 +21,8 @@ from dmlcts.reports.comparing.comparison import (
     matrix_cell,
     short,
 )
-from dmlcts.reports.summaries.characters import escaped
+from dmlcts.reports.summaries.characters import escaped, one_line, visible
 from dmlcts.reports.views.html import template
-from dmlcts.specs.characters import one_line, visible
 
 _STYLES = {"pass": "", "fail": "bold", "partly": "", "none": "dim", "absent": "dim"}
 

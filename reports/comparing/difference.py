@@ -17,11 +17,11 @@ from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.wording import places, short
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.measured import error_text, losses
 from dmlcts.reports.summaries.overview import outcome_of
 from dmlcts.reports.summaries.provenance import Provenance
 from dmlcts.reports.views.markdown import cell, code, table
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 

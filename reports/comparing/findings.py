@@ -16,10 +16,9 @@ from dmlcts.reports.comparing.comparison import example, example_text
 from dmlcts.reports.comparing.reproduction import Reproduction
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.wording import short, type_order
-from dmlcts.reports.summaries.characters import prose
+from dmlcts.reports.summaries.characters import one_line, prose
 from dmlcts.reports.summaries.provenance import Provenance
 from dmlcts.reports.views.markdown import block, code
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 

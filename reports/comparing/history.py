@@ -18,11 +18,10 @@ from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_document
-from dmlcts.reports.summaries.characters import escaped
+from dmlcts.reports.summaries.characters import escaped, one_line, visible
 from dmlcts.reports.summaries.overview import selection_told
 from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
 from dmlcts.specs import DataType
-from dmlcts.specs.characters import one_line, visible
 
 SCHEMA = "dmlcts-history/1"
 DEPARTS, HOLDS, OPEN, UNJUDGED = "departs", "holds", "open", "unjudged"

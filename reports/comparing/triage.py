@@ -11,9 +11,9 @@ from typing import Any
 from dmlcts.reports.comparing.baseline import Baseline, Departure, Entry, UpstreamReport
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.summaries.causes import Cause, causes, first_line
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.overview import rule_of
 from dmlcts.reports.summaries.provenance import Provenance
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.tables import Tables
 
 SCHEMA = "dmlcts-triage/1"

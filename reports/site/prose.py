@@ -6,7 +6,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from dmlcts.specs.characters import visible
+from dmlcts.reports.summaries.characters import visible
 
 _SPAN = re.compile(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)|\[([^\]\[]*)\]\(([^)\s]*)\)", re.DOTALL)
 

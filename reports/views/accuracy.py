@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.documents.wording import short
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.measured import (
     bound_near_worst,
     bounded_error,
@@ -23,7 +24,6 @@ from dmlcts.reports.summaries.measured import (
 )
 from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
 from dmlcts.reports.views.markdown import cell, code, table
-from dmlcts.specs.characters import one_line
 
 Column = tuple[str, Mapping[str, Any] | None]
 """A label, and a results document; ``None`` where there is none."""

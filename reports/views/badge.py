@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
-from dmlcts.specs.characters import visible
+from dmlcts.reports.summaries.characters import visible
 from dmlcts.specs.number_text import many
 
 LABEL = "DirectML conformance"

@@ -4,7 +4,7 @@ Made from the document and the tables alone. The page loads nothing: styles and 
 content security policy permits these two, by digest, and nothing else. It reads without the script.
 
 Everything in the document is untrusted: the template engine escapes it, and
-:func:`~dmlcts.specs.characters.visible` writes control characters and those that reorder text as their code
+:func:`~dmlcts.reports.summaries.characters.visible` writes control characters and those that reorder text as their code
 points, so that what is shown is what is there.
 """
 
@@ -29,6 +29,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import behaviour_text, places, short, type_order
+from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
 from dmlcts.reports.summaries.measured import remark, side_by_side
@@ -38,7 +39,6 @@ from dmlcts.reports.summaries.provenance import tables_digest
 from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.dxdispatch import told_model
 from dmlcts.specs import DataType
-from dmlcts.specs.characters import visible
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 

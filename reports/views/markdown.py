@@ -18,11 +18,11 @@ from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import places, short
+from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.known import Known, known_implementations, likenesses
 from dmlcts.reports.summaries.overview import Cell, Entry, Failure, Matrix, Overview, grouped, outcome_of, overview
 from dmlcts.reports.summaries.provenance import SHOWN, tables_digest
 from dmlcts.specs import UsageError
-from dmlcts.specs.characters import as_text, one_line
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 

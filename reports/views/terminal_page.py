@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dmlcts.specs.characters import one_line
+from dmlcts.reports.summaries.characters import one_line
 
 _FALLBACKS = str.maketrans(
     {"—": "-", "·": "|", "…": "...", "✓": "+", "✗": "x", "“": '"', "”": '"', "\u2018": "'", "\u2019": "'"}

@@ -126,10 +126,10 @@ def accuracy(
     dmlcts accuracy --backend cpu --backend 'wgpu[adapter=1]' other/results --markdown accuracy.md
     """
     from dmlcts.reports.documents import writing
+    from dmlcts.reports.summaries.characters import one_line
     from dmlcts.reports.summaries.measured import chosen, measured
     from dmlcts.reports.views import accuracy as views
     from dmlcts.specs import UsageError
-    from dmlcts.specs.characters import one_line
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.measuring.choosing import value_clauses_measured
     from dmlcts.suites.running.options import Settings

@@ -17,7 +17,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from dmlcts.specs.characters import as_text
+from dmlcts.reports.summaries.characters import as_text
 from dmlcts.suites.console.listeners import silence
 
 UNSAID, BROKEN, INTERRUPTED = 5, 6, 130

@@ -7,7 +7,7 @@ from typing import Any, TextIO, cast
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
-from dmlcts.specs.characters import as_text
+from dmlcts.reports.summaries.characters import as_text
 from dmlcts.suites.console.listeners import unread
 
 

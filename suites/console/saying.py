@@ -2,7 +2,7 @@
 
 A device's name, an error's words or a test's name may come from a stranger. On a terminal, control characters
 could paint a verdict that nobody gave; in a log, a line of its own could be a command. The functions here show such
-characters as code points (:func:`~dmlcts.specs.characters.one_line`). Tables and colours are printed by
+characters as code points (:func:`~dmlcts.reports.summaries.characters.one_line`). Tables and colours are printed by
 :mod:`.plain`, by the same rule.
 """
 
@@ -12,7 +12,7 @@ import sys
 
 import click
 
-from dmlcts.specs.characters import as_text, one_line
+from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.suites.console import listeners
 
 _MOST_OF_A_SENTENCE = 200

@@ -15,8 +15,8 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.backends.growth import Trimmer
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import DmlctsError
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone

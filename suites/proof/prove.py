@@ -32,11 +32,11 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.generation.covering_subjects import whole
 from dmlcts.suites.isolation.proxy import IsolatedBackend
-from dmlcts.suites.judging.findings import account
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.mutants.first_three import FIRST_THREE
 from dmlcts.suites.proof.probes import Probe, probes
 from dmlcts.suites.proof.sweep_mutants import sweep_mutant
+from dmlcts.suites.running.accounts import account
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes", "test_past_the_largest_grid")
 _ISOLATED_SECONDS = 3.0

@@ -18,8 +18,8 @@ import pytest
 from dmlcts.reports.documents.journal import Collection
 from dmlcts.reports.documents.outcomes import exit_code
 from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import DmlctsError
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.number_text import many
 from dmlcts.suites.console.exit_codes import BROKEN
 from dmlcts.suites.console.saying import complain

@@ -11,8 +11,9 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.writing import named
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.judging.findings import Finding, account, evidence
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.options.table import DEFAULT_BACKEND, DEFAULT_TIMEOUT, OPTIONS
+from dmlcts.suites.running.accounts import account, evidence
 from dmlcts.suites.running.options import Settings
 
 

@@ -14,11 +14,11 @@ from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureReco
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.waivers import WaiverError
 from dmlcts.reports.summaries.because import explained
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import write_run
 from dmlcts.reports.views.terminal import summary
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.number_text import many
 from dmlcts.suites.attribution.faults import faults_of
 from dmlcts.suites.cases.outcomes import DeviceGone

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dmlcts.reports.documents.validation import load_failure
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import UsageError
-from dmlcts.specs.characters import one_line
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.element_tables import Dispatch, dispatches, dump, table
@@ -17,8 +17,9 @@ from dmlcts.suites.attribution.needs import needed_as_it_is, with_needs
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, steps_alone
 from dmlcts.suites.judging.expectations import EXPECTATIONS
-from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, account
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
 from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.running.accounts import account
 from dmlcts.suites.running.failure_record import replay_command
 from dmlcts.suites.running.options import Settings
 

@@ -18,9 +18,10 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, evidence
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.mutants import state
 from dmlcts.suites.mutants.reference import Kernel, Reference
+from dmlcts.suites.running.accounts import evidence
 from dmlcts.suites.selftest.attribution.test_steadiness import transient
 from dmlcts.suites.selftest.judging.test_judging import bench
 

@@ -22,12 +22,13 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, account, evidence
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.mutants.bases import permuted, strided
 from dmlcts.suites.mutants.layout import packed
 from dmlcts.suites.mutants.making import LEVEL
 from dmlcts.suites.mutants.reference import Array, Reference
 from dmlcts.suites.proof.probes import probes
+from dmlcts.suites.running.accounts import account, evidence
 from dmlcts.suites.selftest.descriptions import case
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
 

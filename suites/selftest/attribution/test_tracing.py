@@ -17,11 +17,12 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, evidence
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.mutants.combined.several_inputs import SecondTakenForPackedBesidePackedFirst
 from dmlcts.suites.mutants.layout import InputStridesIgnored
 from dmlcts.suites.mutants.memory import InputOffsetIgnored
 from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.running.accounts import evidence
 from dmlcts.suites.selftest.descriptions import case, clip
 from dmlcts.suites.selftest.judging.test_judging import OneWrong, bench, f32
 

@@ -17,9 +17,10 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, evidence
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.mutants.making import LEVEL
 from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.running.accounts import evidence
 from dmlcts.suites.running.replay import replay
 
 TABLES = load_tables()

@@ -26,8 +26,8 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.isolation.proxy import IsolatedBackend
-from dmlcts.suites.judging.findings import account
 from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.running.accounts import account
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.selftest.descriptions import case, clip

@@ -24,11 +24,12 @@ from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, Judgement, account, attribute_text, filled_with
+from dmlcts.suites.judging.findings import Finding, Judgement, attribute_text, filled_with
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving, survey
 from dmlcts.suites.judging.outputs import marks
 from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.running.accounts import account
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 
 f32 = np.float32

@@ -21,12 +21,13 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import BULK_PERIOD, Streams, Values
 from dmlcts.suites.judging import losses
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, Judgement, attribute_text, evidence, inputs_text
+from dmlcts.suites.judging.findings import Finding, Judgement, attribute_text, inputs_text
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving
 from dmlcts.suites.judging.outputs import PIECE, _by_silent_point, _telling_poison, expected_outputs, marks
 from dmlcts.suites.judging.refusals import judge_refused, stride_clause, wrongly_accepted
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
+from dmlcts.suites.running.accounts import evidence
 from dmlcts.suites.selftest.descriptions import case, clip
 
 f32 = np.float32

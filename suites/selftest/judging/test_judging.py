@@ -19,8 +19,8 @@ from dmlcts.suites.cases.memory import Arena, Masks
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import account
 from dmlcts.suites.mutants.reference import Array, Reference
+from dmlcts.suites.running.accounts import account
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.first_three import first_three
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_document, validate_results
+from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.known import KINDS, Known, known_implementations, likenesses, named
 from dmlcts.reports.summaries.overview import SUBJECTS, overview
 from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing, position
 from dmlcts.reports.views import html
 from dmlcts.reports.views.markdown import summary
 from dmlcts.specs import DataType
-from dmlcts.specs.characters import visible
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.reports.report_samples import (
     CLIP,

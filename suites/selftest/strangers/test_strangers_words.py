@@ -32,10 +32,9 @@ from dmlcts.reports.comparing.difference import text as difference_text
 from dmlcts.reports.migrating.markdown import markdown as migration_markdown
 from dmlcts.reports.migrating.migration import migration
 from dmlcts.reports.migrating.page import page as migration_page
-from dmlcts.reports.summaries.characters import escaped, prose
+from dmlcts.reports.summaries.characters import as_text, escaped, one_line, prose, quoted
 from dmlcts.reports.views.markdown import summary as markdown
 from dmlcts.reports.views.terminal import summary as terminal
-from dmlcts.specs.characters import as_text, one_line, quoted
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.selftest.certification.submissions import build
