@@ -35,10 +35,11 @@ from dmlcts.specs.files import read_bounded
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification import evidence, evidence_failures, verify
 from dmlcts.suites.certification import sweep as certified_sweep
+from dmlcts.suites.certification.expected import expected
 from dmlcts.suites.running import merge as merging
 from dmlcts.suites.running import pytest_run
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.running.run import difference
+from dmlcts.suites.running.run import all_differences
 
 _MOST_LOG = 32 << 20
 _REFUSED = 2  # the exit code of whatever is raised here
@@ -165,12 +166,14 @@ def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
     settings = order.settings
     journals = [read_journal(part) for part in order.parts]
     wanted = settings.described() | {"feature_level": journals[0].header.get("feature_level")}
+    problems = []
     for journal in journals:
         named = {name: journal.header.get(name) for name in wanted}
         named["operators"] = sorted(named["operators"] or ())
-        differs = difference(named, wanted, ignored=("shard",))
-        if differs:
-            raise UsageError(f"{journal.path} is of a run that differs in {differs}", "certify it with its own options")
+        if differs := all_differences(named, wanted, ignored=("shard",)):
+            problems.append(f"{journal.path} is of a run that differs in {differs}")
+    if problems:
+        raise UsageError("; ".join(problems), "certify it with its own options")
     log = io.StringIO()
 
     def told(line: str) -> None:
@@ -219,6 +222,8 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     _allow(reasons(None, ""), order)
     _check_output(order.output)
     _check_operators(settings)
+    if not order.parts:
+        say(expected(settings, order.workers))
     ran = _run_before(order, say) if order.parts else _run_now(order)
     results = ran.results
     verdict = Verdict(results["verdict"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,18 +49,32 @@ def difference(
     record: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = (), table: OptionTable = OPTIONS
 ) -> str:
     """What two headers differ in, in words, the first thing only; "" where they are of the same run."""
+    return next(_differences(record, other, ignored, table), "")
+
+
+def all_differences(
+    record: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = (), table: OptionTable = OPTIONS
+) -> str:
+    """Everything that two headers differ in, in words: "the seed: 5 there, 0 here"; "" where there is nothing."""
+    parts = list(_differences(record, other, ignored, table))
+    number = f"{len(parts)} points: " if len(parts) > 1 else ""
+    return number + "; ".join(parts)
+
+
+def _differences(
+    record: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...], table: OptionTable
+) -> Iterator[str]:
     nouns = {row.name: row.noun for row in table.journal} | _OTHER_NOUNS
-    for name in nouns:
+    for name, noun in nouns.items():
         if name in ignored or record.get(name) == other.get(name):
             continue
         mine, yours = record.get(name), other.get(name)
         if isinstance(mine, dict) and isinstance(yours, dict):
-            keys = [key for key in (*mine, *yours) if mine.get(key, _ABSENT) != yours.get(key, _ABSENT)]
-            part = keys[0]
-            texts = [_words(header.get(part)) for header in (mine, yours)]
-            return f"{nouns[name]} ({part}): {texts[0]} there, {texts[1]} here"
-        return f"{nouns[name]}: {_words(mine)} there, {_words(yours)} here"
-    return ""
+            for part in dict.fromkeys((*mine, *yours)):
+                if mine.get(part, _ABSENT) != yours.get(part, _ABSENT):
+                    yield f"{noun} ({part}): {_words(mine.get(part))} there, {_words(yours.get(part))} here"
+        else:
+            yield f"{noun}: {_words(mine)} there, {_words(yours)} here"
 
 
 class NoVerdict(DmlctsError):  # noqa: N818  # it says what happened

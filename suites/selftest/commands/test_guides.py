@@ -39,7 +39,9 @@ pytestmark = pytest.mark.skipif(not IMPLEMENTING.exists(), reason="the guides ar
 NO_INDEX = "needs a package index; .ci/steps builds the wheel and installs it"
 NO_MACHINE = "needs another machine; the commands before it do the same on this one"
 NOT_TYPED = {
+    "python3 -m venv ~/dmlcts-env && . ~/dmlcts-env/bin/activate": "the tests have an environment",
     "python -m pip install -e '.[certify]'": NO_INDEX,
+    "python -m pip install build": NO_INDEX,
     "python -m build --wheel --outdir dist .": NO_INDEX,
     'python -m pip install "$(echo dist/*.whl)[certify]"': NO_INDEX,
     "./my_runner --listen 47800 --address 192.0.2.7 --secret secret.txt": NO_MACHINE,
