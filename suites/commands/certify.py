@@ -33,7 +33,7 @@ def certify(**options: Any) -> None:
 
     \b
     dmlcts keygen vendor
-    dmlcts certify --backend mine --feature-level 5.0 --product "Driver 1.2" --vendor ACME \
+    dmlcts certify --backend mine.py:Backend --feature-level 5.0 --product "Driver 1.2" --vendor ACME \
       --key vendor.key --output submission.zip
     """
     from dmlcts.reports.documents.outcomes import exit_code
@@ -49,10 +49,14 @@ def certify(**options: Any) -> None:
 def verify(
     submission: str, trusted: tuple[str, ...], markdown_path: str | None, challenge: str | None, day: datetime | None
 ) -> None:
-    """Verify a submission on any machine, without a device and without trusting its contents.
+    r"""Verify a submission on any machine, without a device and without trusting its contents.
 
     The command derives the verdict again from the records and this installation's tables, and judges the submitted
     outputs again on inputs that it generates itself.
+
+    \b
+    dmlcts verify submission.zip --trust vendor.pub
+    dmlcts verify submission.zip --trust vendor.pub --markdown verification.md
     """
     from dmlcts.reports.certification.identity import Reference
     from dmlcts.reports.certification.signing import load_public
@@ -76,10 +80,13 @@ def verify(
 @click.command()
 @judges_nothing
 def challenge() -> None:
-    """Print a challenge to give to a vendor before a certification.
+    r"""Print a challenge to give to a vendor before a certification.
 
     The vendor passes it to `dmlcts certify --challenge`, you pass it to `dmlcts verify --challenge`. The sampled part
     of the evidence then cannot have been prepared before you gave it out. Use each challenge once.
+
+    \b
+    dmlcts challenge
     """
     from dmlcts.suites.certification.evidence import new_challenge
 
@@ -90,7 +97,11 @@ def challenge() -> None:
 @click.argument("name", type=click.Path(), metavar="NAME")
 @judges_nothing
 def keygen(name: str) -> None:
-    """Make a key pair: NAME.key signs and stays secret, NAME.pub goes to the verifiers."""
+    r"""Make a key pair: NAME.key signs and stays secret, NAME.pub goes to the verifiers.
+
+    \b
+    dmlcts keygen vendor
+    """
     from dmlcts.reports.certification.signing import generate
 
     private, public = Path(f"{name}.key"), Path(f"{name}.pub")

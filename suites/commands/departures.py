@@ -18,10 +18,15 @@ _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.jso
 
 @click.group(cls=Commands)
 def baseline() -> None:
-    """Keep an implementation's known departures in a file, and compare runs with it.
+    r"""Keep an implementation's known departures in a file, and compare runs with it.
 
     A baseline lists the departures of an implementation with their reasons. Continuous integration can then fail when
     a departure is new or gone. The verdict of the run stays NOT_CONFORMANT.
+
+    \b
+    dmlcts baseline write results known.yaml
+    dmlcts baseline check results known.yaml
+    dmlcts baseline triage results known.yaml
     """
 
 
@@ -30,7 +35,11 @@ def baseline() -> None:
 @click.argument("path", type=click.Path(), metavar="FILE")
 @judges_nothing
 def write(results: str, path: str) -> None:
-    """Write the departures of a run to FILE; reasons that FILE already contains are kept."""
+    r"""Write the departures of a run to FILE; reasons that FILE already contains are kept.
+
+    \b
+    dmlcts baseline write results known.yaml
+    """
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.specs.number_text import many
@@ -51,7 +60,11 @@ def write(results: str, path: str) -> None:
 @_RESULTS
 @click.argument("path", type=click.Path(), metavar="FILE")
 def check(results: str, path: str) -> None:
-    """Compare a run with FILE; exit code 1 if a departure is new or gone."""
+    r"""Compare a run with FILE; exit code 1 if a departure is new or gone.
+
+    \b
+    dmlcts baseline check results known.yaml
+    """
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.specs.number_text import many
@@ -116,10 +129,14 @@ def findings(
     models: str | None,
     extra_tables: tuple[str, ...],
 ) -> None:
-    """Write the departures of a run as a Markdown page: one heading a reason, with its smallest case.
+    r"""Write the departures of a run as a Markdown page: one heading a reason, with its smallest case.
 
     The page names the run it is made from: suite, tables, commit, date. With --models it links to each case as a
     model for DxDispatch and as a file that `dmlcts replay` runs.
+
+    \b
+    dmlcts findings results
+    dmlcts findings results --baseline known.yaml --markdown FINDINGS.md --models models
     """
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.comparing.findings import case_files, findings_of, page

@@ -17,9 +17,18 @@ from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
 from dmlcts.suites.options.command_line import options_of
 
+SECTIONS = {
+    "Judge": ("backends", "run", "replay", "merge", "probe", "sweep", "offline"),
+    "Look": ("report", "diff", "compare", "migrate", "accuracy", "history", "bisect", "findings", "site", "spec"),
+    "Certify": ("keygen", "certify", "challenge", "verify"),
+    "Maintain": ("baseline", "directml", "runners", "bench", "selftest"),
+}
+"""The commands by what they are for, as the help lists them."""
+
 
 @click.group(
     cls=Group,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Begin with `dmlcts run --backend cpu`. " + EXIT_CODES,
 )
@@ -95,10 +104,15 @@ def selftest(
     html_path: str | None,
     record_path: str | None,
 ) -> None:
-    """Prove the suite: it catches every broken implementation under the right clause, and accuses no permitted one.
+    r"""Prove the suite: it catches every broken implementation under the right clause, and accuses no permitted one.
 
     Needs a checkout. Exit code 1 if a mutant that the quick profile should kill survives, if a mutant is killed under
     another clause than the one it breaks, or if a permitted implementation fails.
+
+    \b
+    dmlcts selftest --part mutants --name BitNotIsNegate
+    dmlcts selftest --part permitted --name ZerosAreNegative
+    dmlcts selftest --mutants 20 --permitted 2 --pairs 2 --json proof.json
     """
     import os
 
@@ -143,7 +157,12 @@ def selftest(
 
 @click.group(cls=Commands)
 def directml() -> None:
-    """Download Microsoft's DirectML library, to judge it."""
+    r"""Download Microsoft's DirectML library, to judge it.
+
+    \b
+    dmlcts directml fetch
+    dmlcts run --backend directml --operator CLIP
+    """
 
 
 @directml.command()
@@ -176,7 +195,11 @@ def fetch(windows: str | None, accept_terms: bool) -> None:
 @directml.command("list")
 @judges_nothing
 def list_libraries() -> None:
-    """List the DirectML libraries that can be fetched, and the paths of those in the cache."""
+    r"""List the DirectML libraries that can be fetched, and the paths of those in the cache.
+
+    \b
+    dmlcts directml list
+    """
     from dmlcts.backends.directml.loading import fetching, windows_releases
     from dmlcts.specs.cache import cache_folder
 
@@ -193,7 +216,11 @@ def list_libraries() -> None:
 
 @click.group(cls=Commands)
 def runners() -> None:
-    """Prepare runners on other machines."""
+    r"""Prepare runners on other machines.
+
+    \b
+    dmlcts runners secret secret.txt
+    """
 
 
 @runners.command()

@@ -35,10 +35,15 @@ def report(
     badge_path: str | None,
     extra_tables: tuple[str, ...],
 ) -> None:
-    """Write a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
+    r"""Write a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
 
     Without an option, the command writes results.html beside results.json. It needs no device. Exit code 0 whatever
     the verdict, 2 if the results cannot be used.
+
+    \b
+    dmlcts report results
+    dmlcts report results --markdown -
+    dmlcts report results/results.json --html page.html --junit junit.xml --badge badge.json
     """
     from dmlcts.reports.documents import writing
     from dmlcts.reports.documents.validation import load_results
@@ -77,9 +82,13 @@ def report(
 def diff(
     first: str, second: str, json_path: str | None, markdown_path: str | None, extra_tables: tuple[str, ...]
 ) -> None:
-    """Show what changed from run A to run B, each a results folder or results.json.
+    r"""Show what changed from run A to run B, each a results folder or results.json.
 
     Exit code 0 if B has no regression, 1 if it has one, 2 if one of the two cannot be used.
+
+    \b
+    dmlcts diff before after
+    dmlcts diff before/results.json results --markdown -
     """
     from dmlcts.reports.comparing import difference as differences
     from dmlcts.reports.documents import writing

@@ -189,9 +189,13 @@ def replay(
 @options_of("probe")
 @judges_nothing
 def probe(json_path: str | None, **options: Any) -> None:
-    """Print the fingerprint of a backend: what it does where the pages are silent.
+    r"""Print the fingerprint of a backend: what it does where the pages are silent.
 
     This is no verdict. Exit code 1 only if something unsafe happens, or a result is outside every permitted outcome.
+
+    \b
+    dmlcts probe --backend cpu --operator CLIP
+    dmlcts probe --backend cpu --clause clip.nan.input --json fingerprint.json
     """
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.running.fingerprint import fingerprint, print_fingerprint, write_fingerprint

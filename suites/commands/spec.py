@@ -16,7 +16,12 @@ from dmlcts.suites.options.command_line import options_of
 
 @click.group(cls=Commands)
 def spec() -> None:
-    """Read, check, trace and compare the spec tables."""
+    r"""Read, check, trace and compare the spec tables.
+
+    \b
+    dmlcts spec show CLIP
+    dmlcts spec coverage
+    """
 
 
 @spec.command()
@@ -24,10 +29,13 @@ def spec() -> None:
 @options_of("spec show")
 @judges_nothing
 def show(name: str | None, extra_tables: tuple[str, ...]) -> None:
-    """Print the operators, a group of them, one operator's table, or clauses.
+    r"""Print the operators, a group of them, one operator's table, or clauses.
 
-    Examples: `dmlcts spec show CLIP`, `dmlcts spec show rounding`, `dmlcts spec show tensor.strides.output`,
-    `dmlcts spec show 'clip.cast.*'`.
+    \b
+    dmlcts spec show
+    dmlcts spec show CLIP
+    dmlcts spec show rounding
+    dmlcts spec show 'clip.cast.*'
     """
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.commands.listing import print_clauses, print_operator, print_operators
@@ -48,9 +56,13 @@ def show(name: str | None, extra_tables: tuple[str, ...]) -> None:
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]…")
 @judges_nothing
 def lint(paths: tuple[str, ...]) -> None:
-    """Check the built-in tables, and the files and folders that you name.
+    r"""Check the built-in tables, and the files and folders that you name.
 
     Each fault is printed with file, line, column, cause and mend. Exit code 2 if there is one.
+
+    \b
+    dmlcts spec lint
+    dmlcts spec lint mine/
     """
     from dmlcts.specs.loading import load_tables
     from dmlcts.specs.number_text import many
@@ -64,10 +76,13 @@ def lint(paths: tuple[str, ...]) -> None:
 @click.argument("path", type=click.Path(), metavar="FILE")
 @judges_nothing
 def upgrade(path: str) -> None:
-    """Convert a table of an older format to the current one, in place.
+    r"""Convert a table of an older format to the current one, in place.
 
     Unchanged parts keep their layout. Run `dmlcts spec lint` afterwards: the id of a clause now decides which test
     checks it, and a latitude applies only if a clause of the table lists it.
+
+    \b
+    dmlcts spec upgrade mine/ceiling.yaml
     """
     from dmlcts.specs.loading.upgrading import upgrade_file
 
@@ -79,11 +94,15 @@ def upgrade(path: str) -> None:
 @options_of("spec coverage")
 @judges_nothing
 def coverage(extra_tables: tuple[str, ...], proof: str | None) -> None:
-    """List which tests check each clause, how many mutants break it, and which combinations are tried.
+    r"""List which tests check each clause, how many mutants break it, and which combinations are tried.
 
     For each operator and data type, the command lists the pairs of levels (specs/shared/factors.yaml), the pairs that
     the quick profile requires, and the pairs that it skips, with the reason: a constraint or the cost. Exit code 1 if
     no test checks a clause, or a required pair is missing.
+
+    \b
+    dmlcts spec coverage
+    dmlcts spec coverage --proof proof.json
     """
     from collections import Counter
 
@@ -110,10 +129,13 @@ def coverage(extra_tables: tuple[str, ...], proof: str | None) -> None:
 @click.argument("pages", nargs=-1, required=True, type=click.Path(), metavar="PAGE.txt…")
 @options_of("spec compare")
 def compare(pages: tuple[str, ...], extra_tables: tuple[str, ...], known: bool) -> None:
-    """Compare the text of operator pages, in any language, with the tables; exit code 1 if something differs.
+    r"""Compare the text of operator pages, in any language, with the tables; exit code 1 if something differs.
 
     The command compares formula, struct, support tables, constraints, quotations and, if an operator's sentences are
     known (as digests; no page's text is kept), every sentence. It lists sentences that no clause quotes as notes.
+
+    \b
+    dmlcts spec compare page.txt
     """
     from dmlcts.specs.comparing.known import yaml_of
     from dmlcts.specs.loading import load_tables

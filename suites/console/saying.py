@@ -9,6 +9,8 @@ characters as code points (:func:`~dmlcts.reports.summaries.characters.one_line`
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -22,23 +24,41 @@ class Commands(click.Group):
     """A group whose help says the whole first sentence of each command, where click would cut it at the line's end.
 
     Each command that begins says whether it judges (:mod:`.listeners`).
+
+    Args:
+        sections: names of commands by the heading under which the help lists them; all are listed under one heading
+            by default.
     """
+
+    def __init__(self, *arguments: Any, sections: Mapping[str, Sequence[str]] | None = None, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.sections = sections
+        if self.help is not None:
+            self.help = _with_lines(self.help)
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add a command, its help's examples kept line by line."""
-        # click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters
         if cmd.help is not None:
-            cmd.help = cmd.help.replace("\\b\n", "\b\n")
+            cmd.help = _with_lines(cmd.help)
         if cmd.callback is not None and not isinstance(cmd, click.Group):
             cmd.callback = listeners.announced(cmd.callback)
         super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, command.get_short_help_str(_MOST_OF_A_SENTENCE)) for name, command in commands if command]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write the lists of commands."""
+        for heading, names in (self.sections or {"Commands": self.list_commands(ctx)}).items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name, command.get_short_help_str(_MOST_OF_A_SENTENCE)) for name, command in commands if command]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def _with_lines(text: str) -> str:
+    """A help whose examples keep their lines.
+
+    click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters.
+    """
+    return text.replace("\\b\n", "\b\n")
 
 
 def say(line: object, *, err: bool = False) -> None:

@@ -14,7 +14,12 @@ from dmlcts.suites.options.command_line import options_of
 
 @click.group(cls=Commands)
 def offline() -> None:
-    """Write cases as files for a device that cannot be connected, and judge its outputs."""
+    r"""Write cases as files for a device that cannot be connected, and judge its outputs.
+
+    \b
+    dmlcts offline export --feature-level 5.0 --operator CLIP --output cases
+    dmlcts offline judge cases outputs
+    """
 
 
 @offline.command()
@@ -52,10 +57,13 @@ def export(
 @click.argument("outputs", type=click.Path(), metavar="OUTPUTS")
 @options_of("offline judge")
 def judge(cases: str, outputs: str, results: str) -> None:
-    """Judge the outputs of a runner for a folder of cases, and write ordinary results.
+    r"""Judge the outputs of a runner for a folder of cases, and write ordinary results.
 
     Clauses whose cases depend on earlier answers do not run, so the verdict is INCOMPLETE if nothing fails. If the
     outputs of a case end early, the runner crashed on it.
+
+    \b
+    dmlcts offline judge cases outputs --results results
     """
     from dmlcts.reports.documents.outcomes import Verdict, exit_code
     from dmlcts.reports.views.terminal import summary
