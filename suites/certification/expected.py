@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 
 from dmlcts.reports.documents.journal import JournalContent, read_journal
-from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DmlctsError
+from dmlcts.specs.number_text import many
 from dmlcts.suites.progress.estimate import duration
 from dmlcts.suites.running.options import Settings
 

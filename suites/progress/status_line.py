@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TextIO, cast
 
-from dmlcts.specs.characters import as_text, one_line
+from dmlcts.reports.summaries.characters import as_text, one_line
 
 REDRAWN_EVERY = 0.5
 """Seconds between two looks at the words of a line on a terminal."""
