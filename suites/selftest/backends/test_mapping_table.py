@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcts.backends.mapping.table import rows
+from dmlcts.backends.mapping.table import ARRAYS, array_rows, rows
 from dmlcts.backends.onnxruntime.operators import COUNTERPARTS as OF_ONNX
 from dmlcts.backends.runtimes import Counterpart, parts
 from dmlcts.backends.torch_eager.functions import COUNTERPARTS as OF_TORCH
@@ -19,18 +19,24 @@ GUIDE = Path(__file__).parents[3] / "backends" / "README.md"
 
 
 def test_the_guide_shows_the_table() -> None:
-    assert "\n".join(rows()) in GUIDE.read_text(encoding="utf-8"), (
-        "python -m dmlcts.backends.mapping.table prints what has to stand there"
-    )
+    text = GUIDE.read_text(encoding="utf-8")
+    for lines in (rows(), array_rows()):
+        assert "\n".join(lines) in text, "python -m dmlcts.backends.mapping.table prints what has to stand there"
 
 
-def test_both_runtimes_have_a_word_on_every_part() -> None:
+def test_all_runtimes_have_a_word_on_every_part() -> None:
     named = {part.removesuffix(" of integers") for part in OF_TORCH}
     assert named == set(OF_ONNX)
+    for table in ARRAYS.values():
+        assert {part.removesuffix(" of integers") for part in table} == named
     assert {part for table in load_tables().operators.values() for part in parts(table)} <= named
 
 
-@looped("counterpart", [*OF_ONNX.values(), *OF_TORCH.values()], ids=lambda item: item.name or item.lacking)
+@looped(
+    "counterpart",
+    [item for table in (OF_ONNX, OF_TORCH, *ARRAYS.values()) for item in table.values()],
+    ids=lambda item: item.name or item.lacking,
+)
 def test_what_is_not_mapped_says_why_and_what_is_mapped_does_not(counterpart: Counterpart) -> None:
     assert bool(counterpart.name) != bool(counterpart.lacking)
 
