@@ -10,7 +10,7 @@ from typing import Literal
 
 _MOST_LINES = 16
 _FATAL = ("Fatal Python error", "Windows fatal exception")
-_MOST_SAID = 4096
+_MOST_CHARACTERS = 4096
 _MOST_KEPT = 1 << 18  # bytes of standard error
 _GRACE_SECONDS = 2.0
 _LOOK_SECONDS = 0.2  # how often a pipe that somebody else may hold open is left, to see whether the process is there
@@ -74,22 +74,22 @@ class LastWords:
         """The last lines by now, without waiting."""
         text = bytes(self._kept[-_MOST_KEPT:]).decode("utf-8", "replace")
         printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
-        return _telling(printable.strip().splitlines())
+        return _most_informative(printable.strip().splitlines())
 
     def close(self) -> None:
         """Read no more."""
         self._over.set()
 
 
-def _telling(lines: list[str]) -> str:
+def _most_informative(lines: list[str]) -> str:
     """The lines that say most: around Python's note of a fatal signal where there is one, else the last."""
     fatal = next((index for index, line in enumerate(lines) if line.startswith(_FATAL)), None)
     if fatal is None:
-        return "\n".join(lines[-_MOST_LINES:])[-_MOST_SAID:]
+        return "\n".join(lines[-_MOST_LINES:])[-_MOST_CHARACTERS:]
     # what the implementation said stands before the note, the stack that grows with the program after it
-    before = "\n".join(lines[max(0, fatal - _MOST_LINES // 2) : fatal])[-_MOST_SAID // 2 :]
+    before = "\n".join(lines[max(0, fatal - _MOST_LINES // 2) : fatal])[-_MOST_CHARACTERS // 2 :]
     after = "\n".join(lines[fatal : fatal + _MOST_LINES // 2])
-    return f"{before}\n{after}".strip()[:_MOST_SAID]
+    return f"{before}\n{after}".strip()[:_MOST_CHARACTERS]
 
 
 Outcome = Literal["crash", "resource_error"]

@@ -146,7 +146,7 @@ def open_device(backend: Backend, options: Mapping[str, object]) -> Device:
         if error_kind(error) == "unavailable":
             raise _unavailable(error) from error
         frames = backend_frames(error)
-        cause = f"opening {name!r} failed: {_said(error)}{f' ({frames[-1]})' if frames else ''}"
+        cause = f"opening {name!r} failed: {_text_of(error)}{f' ({frames[-1]})' if frames else ''}"
         raise UsageError(cause, f"check the options {dict(options)}" if options else "") from error
     parts = ("create", "close", "__enter__", "__exit__", "info")
     lacking = [part for part in parts if not _has(device, part)]
@@ -194,7 +194,7 @@ def _load_entry(name: str, offers: Sequence[importlib.metadata.EntryPoint]) -> B
     try:
         loaded = entry.load()
     except Exception as error:
-        cause = f"the backend {name!r} of {_origin(entry)} ({entry.value}) cannot be imported: {_said(error)}"
+        cause = f"the backend {name!r} of {_origin(entry)} ({entry.value}) cannot be imported: {_text_of(error)}"
         raise BackendUnavailable(cause, f"install what it needs, or mend {_origin(entry)}") from error
     return _instance(loaded, name)
 
@@ -206,7 +206,7 @@ def _listing(name: str, offers: Sequence[importlib.metadata.EntryPoint]) -> List
             info = describe(device.info)
     except Exception as error:
         # Whatever a third party's code raises, its line belongs into the list beside the others.
-        reason = str(getattr(error, "cause", "")) or _said(error)
+        reason = str(getattr(error, "cause", "")) or _text_of(error)
         return Listing(name, False, _one_line(reason), str(getattr(error, "mend", "")), origin, None)
     return Listing(name, True, "", "", origin, info)
 
@@ -363,7 +363,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _said(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """The exception's class and text, in one line."""
     text = _one_line(words_of(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -380,7 +380,7 @@ def _raised(error: BaseException, path: str | None = None) -> str:
     ]
     inside = [frame for frame in frames if frame.filename == path] or frames
     place = f" ({inside[-1].filename}:{inside[-1].lineno})" if inside else ""
-    return f"raises {_said(error)}{place}"
+    return f"raises {_text_of(error)}{place}"
 
 
 def _suggestion(written: str, known: Iterable[str]) -> str:

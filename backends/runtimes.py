@@ -122,11 +122,11 @@ def load(module: str, install: str) -> Any:
         return importlib.import_module(module)
     except Exception as error:  # a broken installation may raise anything; it cannot be used either way
         raise BackendUnavailable(
-            f"the package {module} cannot be loaded: {_said(error)}", f"reinstall it: {install}"
+            f"the package {module} cannot be loaded: {_text_of(error)}", f"reinstall it: {install}"
         ) from error
 
 
-def _said(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """The first words of an error and of those that led to it; the name of its class where none has any."""
     exception: BaseException | None = error
     for _ in range(8):  # a chain may be a circle

@@ -15,17 +15,17 @@ import hypothesis
 import pytest
 
 from dmlcts.backends import BackendUnavailable
-from dmlcts.backends.growth import Trimmer
+from dmlcts.backends.memory_increase import Trimmer
 from dmlcts.reports.documents.journal import Collection
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.summaries.characters import as_text, one_line
-from dmlcts.reports.summaries.once import Fault, fault_of
+from dmlcts.reports.summaries.fault_groups import Fault, fault_of
 from dmlcts.specs import DmlctsError, UsageError
 from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
-from dmlcts.suites.generation.drawn.seeding import draw_as_the_run_says, draw_from_the_seed_alone
+from dmlcts.suites.generation.drawn.seeding import draw_from_the_run_seed, draw_from_the_seed_alone
 from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.options.pytest_options import add_options, typed_options
 from dmlcts.suites.options.table import OPTIONS
@@ -157,7 +157,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         function = getattr(item, "obj", None)
         if function is not None and hasattr(function, "hypothesis"):
-            draw_as_the_run_says(function, settings.seed)
+            draw_from_the_run_seed(function, settings.seed)
         kept.append(item)
     collect_rarely()  # what was collected stays as well
     config.stash[COLLECTION] = Collection(mine, counted)
@@ -181,7 +181,7 @@ def pytest_runtest_makereport(
     record = broken_record(item.nodeid, error, report) if item.record is None else item.record
     report.user_properties.append((RECORD, json.dumps(record.to_json())))
     if isinstance(error, Broken):
-        report.longrepr = as_text(_told(record, item.config.stash[_FAULTS]))
+        report.longrepr = as_text(_reported(record, item.config.stash[_FAULTS]))
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
             report.outcome, report.wasxfail = "skipped", f"waived: {one_line(record.failures[0].title)}"
         elif not within([record], settings.selection)[0].outcome.breaks_conformance:
@@ -191,7 +191,7 @@ def pytest_runtest_makereport(
     return report
 
 
-def _told(record: ItemRecord, known: set[Fault]) -> str:
+def _reported(record: ItemRecord, known: set[Fault]) -> str:
     """A test's failures as people read them; a fault that was told before takes one line."""
     texts = []
     for failure in record.failures:

@@ -143,7 +143,7 @@ class OpenVinoRuntime:
         try:
             compiled = self._core.compile_model(model, self.options["device"], self._settings)
         except RuntimeError as error:
-            raise NotSupported(f"openvino does not compile it: {_said(error)}") from error
+            raise NotSupported(f"openvino does not compile it: {_text_of(error)}") from error
         return compiled.create_infer_request()
 
     def _model(self, call: Call, counterpart: Counterpart, rank: int, scalars: Sequence[Any]) -> Any:
@@ -157,7 +157,7 @@ class OpenVinoRuntime:
                 bounds = [opset.parameter([], kind) for kind in kinds]
                 node = function_of(opset, counterpart)([*arrays, *bounds])
         except (RuntimeError, TypeError) as error:
-            raise NotSupported(f"openvino: {_said(error)}") from error
+            raise NotSupported(f"openvino: {_text_of(error)}") from error
         kind = np.dtype(node.get_element_type().to_dtype())
         if kind != call.result:
             raise NotSupported(f"openvino: {counterpart.name} gives {kind}, not {call.result}")
@@ -167,11 +167,11 @@ class OpenVinoRuntime:
         """Nothing is held that the collector does not release."""
 
 
-def _said(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """What OpenVINO says, without the place in its own source that it begins with."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if not line.startswith(("Exception from ", "While validating", "Check "))]
-    return (telling or [first_line(error)])[0]
+    distinguishing = [line for line in lines if not line.startswith(("Exception from ", "While validating", "Check "))]
+    return (distinguishing or [first_line(error)])[0]
 
 
 def _counterparts(clamp: str) -> Mapping[str, Counterpart]:

@@ -142,7 +142,7 @@ class Session:
             self._transport.receive(into, deadline)
         if self._transport.pending():
             raise self.garbled(f"more bytes follow its reply to {kind}")
-        self._transport.check_growth()
+        self._transport.check_memory()
         return bytes(payload)
 
     def _refused(self, kind: str, status: int, length: int, deadline: float | None) -> Exception:
@@ -167,7 +167,9 @@ class Session:
     def error(self, refused: Refused) -> Exception:
         """The contract's error for a status, with what the runner wrote to its standard error lately."""
         raised = _ERRORS.get(refused.status, ExecutionFailed)
-        recent_output = "" if refused.status in ("invalid_argument", "not_supported") else self._transport.said()
+        recent_output = (
+            "" if refused.status in ("invalid_argument", "not_supported") else self._transport.recent_output()
+        )
         text = refused.text or refused.status.replace("_", " ")
         return raised(f"{text}\nthe runner said:\n{recent_output}" if recent_output else text)
 

@@ -19,8 +19,8 @@ from typing import Protocol
 
 from dmlcts.backends.contract import BackendUnavailable, ProcessLost
 from dmlcts.backends.endings import LastWords, Outcome, ended
-from dmlcts.backends.growth import Growth, Resident, most_growth, overgrown
 from dmlcts.backends.interpreter import users_environment
+from dmlcts.backends.memory_increase import MemoryIncrease, Resident, most_memory_increase, overgrown
 from dmlcts.backends.runners.sharing import all_shared
 from dmlcts.specs import UsageError
 
@@ -58,13 +58,13 @@ class Transport(Protocol):
     def pending(self) -> bool:
         """Whether there are bytes that nobody has received."""
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         """The last lines of the runner's standard error by now; "" where they are not to be had."""
 
     def lost(self, title: str, text: str) -> ProcessLost:
         """Stop a runner that did what it must not do; gives what to raise."""
 
-    def check_growth(self) -> None:
+    def check_memory(self) -> None:
         """Stop a runner that holds far more memory than at its first check, where that can be seen from here.
 
         Raises:
@@ -94,8 +94,8 @@ class ProcessTransport:
 
     def __init__(self, command: str, allowed: int | None = None) -> None:
         words = split_command(command)
-        self._allowed = most_growth() if allowed is None else allowed
-        self._growth: Growth | None = None
+        self._allowed = most_memory_increase() if allowed is None else allowed
+        self._memory_increase: MemoryIncrease | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  # what the user named after exec:
                 words,
@@ -170,7 +170,7 @@ class ProcessTransport:
             return False
         return any(event & select.POLLIN for _, event in self._poll.poll(0))
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         """The last lines of its standard error by now."""
         return self._words.so_far()
 
@@ -195,13 +195,13 @@ class ProcessTransport:
         self._process.wait()
         return ProcessLost(outcome, title, self._with_words(text))
 
-    def check_growth(self) -> None:
+    def check_memory(self) -> None:
         """Stop it where it holds far more memory than at the first check."""
         held = self._resident.bytes()
-        if self._growth is None:
-            self._growth = Growth(self._allowed, all_shared, self._resident)
-            self._growth.begin(held)
-        reason = overgrown(self._growth.grown(held), self._allowed)
+        if self._memory_increase is None:
+            self._memory_increase = MemoryIncrease(self._allowed, all_shared, self._resident)
+            self._memory_increase.begin(held)
+        reason = overgrown(self._memory_increase.grown(held), self._allowed)
         if reason:
             raise self._stopped("resource_error", "the runner holds ever more memory", f"it was stopped: {reason}")
 
@@ -300,7 +300,7 @@ class SocketTransport:
         finally:
             self._socket.setblocking(True)
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         """Nothing: its standard error is where it runs."""
         return ""
 
@@ -314,7 +314,7 @@ class SocketTransport:
         self.close()
         return ProcessLost("crash", title, text)
 
-    def check_growth(self) -> None:
+    def check_memory(self) -> None:
         """Nothing: its machine is another one."""
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ from dmlcts.backends.runtimes import (
 )
 from dmlcts.backends.torch_eager.compiled import CompiledTorch, compiling
 from dmlcts.backends.torch_eager.functions import COUNTERPARTS, function_of
-from dmlcts.backends.torch_eager.kernel import Program, Tensor, TorchKernel, said
+from dmlcts.backends.torch_eager.kernel import Program, Tensor, TorchKernel, message_of
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
@@ -368,11 +368,11 @@ class TorchDevice:
             inputs = [self.torch.ones(1, dtype=kind, device=self.device) for kind in kinds]
             program(inputs, self.torch.ones(1, dtype=kind, device=self.device))
         except NotImplementedError as error:
-            raise NotSupported(f"torch: {said(error)}") from error
+            raise NotSupported(f"torch: {message_of(error)}") from error
         except Exception as error:  # RuntimeError for nearly everything, told apart by its text
             if any(phrase in str(error) for phrase in _LACKING):
-                raise NotSupported(f"torch: {said(error)}") from error
-            raise InvalidArgument(f"torch: {said(error)}") from error
+                raise NotSupported(f"torch: {message_of(error)}") from error
+            raise InvalidArgument(f"torch: {message_of(error)}") from error
         finally:
             self._compiles = compiles
 

@@ -21,7 +21,7 @@ Tensor = Any
 Program = Callable[[Sequence[Tensor], Tensor], None]
 
 
-def said(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """The first line of PyTorch's own words."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
@@ -77,7 +77,7 @@ class TorchKernel:
             if self._own is not None:
                 self._torch.frombuffer(memory, dtype=self._torch.uint8).copy_(whole)
         except Exception as error:  # RuntimeError for nearly everything
-            raise ExecutionFailed(f"torch: {said(error)}") from error
+            raise ExecutionFailed(f"torch: {message_of(error)}") from error
 
     def _input(self, whole: Tensor, bindings: Mapping[str, Region], name: str, y: Tensor) -> Tensor:
         x = self._view(whole, bindings[name], name)

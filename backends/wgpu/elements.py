@@ -31,7 +31,7 @@ class Element:
         return 8 * self.data_type.itemsize
 
     @property
-    def lanes(self) -> int:
+    def elements_per_word(self) -> int:
         """Elements that share one 32-bit word, or 1 where each is stored by itself."""
         return 4 // self.data_type.itemsize if self.stored == "u32" and self.bits < 32 else 1
 

@@ -172,7 +172,7 @@ class WgpuKernel:
 
     def _plan(self, chunk: Chunk) -> Dispatch:
         compiled = self._device.compiled(self._program, chunk.axes)
-        elements_per_word = self._program.target.lanes
+        elements_per_word = self._program.target.elements_per_word
         count, lead = chunk.count, chunk.target.base % elements_per_word
         invocations = -(-(lead + count) // elements_per_word) if compiled.shader.whole_words else count
         columns, rows = self._device.groups(invocations)

@@ -107,7 +107,7 @@ class Shader:
     def sources(self) -> tuple[Tensor, ...]:
         """The inputs. Where the target is written atomically it may be the memory of one, which then is read so."""
         return tuple(
-            Tensor(identifier(name), number, element, flat, self.atomic and element.lanes > 1)
+            Tensor(identifier(name), number, element, flat, self.atomic and element.elements_per_word > 1)
             for number, (name, element, flat) in enumerate(
                 zip(self.inputs, self.elements, self.sources_flat, strict=True), start=1
             )
@@ -136,12 +136,12 @@ class Shader:
     @property
     def whole_words(self) -> bool:
         """Whether an invocation writes a whole word of packed elements."""
-        return self.target_element.lanes > 1 and self.target_flat
+        return self.target_element.elements_per_word > 1 and self.target_flat
 
     @property
     def atomic(self) -> bool:
         """Whether several invocations may write into one word."""
-        return self.target_element.lanes > 1 and not self.target_flat
+        return self.target_element.elements_per_word > 1 and not self.target_flat
 
     @property
     def title(self) -> str:

@@ -226,4 +226,4 @@ class _Losing:
 def patterns_source(itemsize: int) -> str:
     """The WGSL text that writes patterns of so many bytes: 1, 2 or 4."""
     bits = 8 * itemsize
-    return rendered("patterns", bits=bits, lanes=32 // bits, mask=f"{(1 << bits) - 1:#x}", group=GROUP)
+    return rendered("patterns", bits=bits, elements_per_word=32 // bits, mask=f"{(1 << bits) - 1:#x}", group=GROUP)

@@ -18,7 +18,7 @@ ISOLATED, PROFILE = "process", "certification"
 """The isolation and the profile of a run that certifies."""
 
 
-def owes_sweep(tables: Tables, level: FeatureLevel | str, operators: Collection[str] | None = None) -> bool:
+def requires_sweep(tables: Tables, level: FeatureLevel | str, operators: Collection[str] | None = None) -> bool:
     """Whether a certification of some operators, or of all, at ``level`` owes the sweep of ROUND over every FLOAT32."""
     wanted = operators is None or SWEPT_OPERATOR in operators
     table = tables.operators.get(SWEPT_OPERATOR) if wanted else None

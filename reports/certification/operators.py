@@ -77,7 +77,7 @@ def operator_faults(statement: Mapping[str, Any], results: Mapping[str, Any], ta
     return [*faults, *(("rowless", text) for text in rowless)]
 
 
-def operators_told(statement: Mapping[str, Any], tables: Tables) -> str:
+def operators_text(statement: Mapping[str, Any], tables: Tables) -> str:
     """How many operators a statement names, of how many, in words."""
     level, named = FeatureLevel.parse(statement["feature_level"]), certified(statement, tables)
     obliged = obliged_operators(tables, level)

@@ -13,12 +13,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from dmlcts.reports.certification import archive, signing
-from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons, owes_sweep, sweep_fault
+from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons, requires_sweep, sweep_fault
 from dmlcts.reports.certification.files import digest_of
 from dmlcts.reports.certification.identity import Reference, modifications, origin, other_files
-from dmlcts.reports.certification.operators import certified, operator_faults, operators_told
+from dmlcts.reports.certification.operators import certified, operator_faults, operators_text
 from dmlcts.reports.certification.submission import Submission, digest
-from dmlcts.reports.certification.verdict import Said, Status, first_of_each
+from dmlcts.reports.certification.verdict import Statements, Status, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.waivers import WaiverError
 from dmlcts.specs import FeatureLevel
@@ -65,7 +65,7 @@ class Context:
         return bool(self.statement["draft"])
 
 
-Check = Callable[[Context], Said]
+Check = Callable[[Context], Statements]
 
 
 def _wrong(context: Context, because: str) -> tuple[Status, str]:
@@ -73,7 +73,7 @@ def _wrong(context: Context, because: str) -> tuple[Status, str]:
     return (Status.OPEN if context.draft else Status.FAIL), because
 
 
-def check_digests(context: Context) -> Said:
+def check_digests(context: Context) -> Statements:
     """Every member is listed with its digest, and nothing else is."""
     listed, members = context.statement["files"], context.submission.members
     held = {name for name in members if name not in (archive.STATEMENT, archive.SIGNATURE)}
@@ -89,7 +89,7 @@ def check_digests(context: Context) -> Said:
         yield Status.PASS, f"{many(len(held), 'file')}, as the statement lists them"
 
 
-def check_signature(context: Context) -> Said:
+def check_signature(context: Context) -> Statements:
     """The statement is signed by the key it names, and that key is one that the verifier trusts."""
     signature, key = context.submission.members.get(archive.SIGNATURE), context.statement["key"]
     if signature is None and key is None:
@@ -115,7 +115,7 @@ def check_signature(context: Context) -> Said:
         yield Status.PASS, f"signed by trusted key {signing.fingerprint(public)}"
 
 
-def check_suite(context: Context) -> Said:
+def check_suite(context: Context) -> Statements:
     """The suite that judged is the one that verifies, file by file; what differs is named."""
     theirs, ours = context.statement["suite"], context.reference
     if theirs["version"] != ours.version:
@@ -137,7 +137,7 @@ def _is_of(run: Mapping[str, Any], suite: Mapping[str, Any]) -> bool:
     return same and not (run["modified"] and not suite["modified"])
 
 
-def check_tables(context: Context) -> Said:
+def check_tables(context: Context) -> Statements:
     """The tables are the verifier's own, in the statement and in the results."""
     ours = dict(context.reference.tables.digests)
     named = {"the statement": context.statement["tables"], "the run": context.submission.results["specs"]}
@@ -155,7 +155,7 @@ def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
     return sorted(name for name in {*theirs, *ours} if theirs.get(name) != ours.get(name))[:3]
 
 
-def check_unmodified(context: Context) -> Said:
+def check_unmodified(context: Context) -> Statements:
     """No file of the suite was modified since it was made, by its own account and by the verifier's."""
     theirs = context.statement["suite"]
     reasons = modifications(theirs)
@@ -167,7 +167,7 @@ def check_unmodified(context: Context) -> Said:
         yield Status.PASS, f"no file of the suite was modified; {origin(theirs)}"
 
 
-def check_options(context: Context) -> Said:
+def check_options(context: Context) -> Statements:
     """The options are those of a certification, in the statement and in the results."""
     statement, results = context.statement, context.submission.results
     wanted = {"profile": PROFILE, "isolation": ISOLATED}
@@ -197,15 +197,15 @@ def check_options(context: Context) -> Said:
         yield Status.PASS, "the options of a certification, nothing left out"
 
 
-def check_operators(context: Context) -> Said:
+def check_operators(context: Context) -> Statements:
     """The operators that the statement names are known and obliged, and are those that were run and judged."""
     faults = operator_faults(context.statement, context.submission.results, context.reference.tables)
     yield from first_of_each(Status.FAIL, faults)
     if not faults:
-        yield Status.PASS, operators_told(context.statement, context.reference.tables)
+        yield Status.PASS, operators_text(context.statement, context.reference.tables)
 
 
-def check_level(context: Context) -> Said:
+def check_level(context: Context) -> Statements:
     """The device claims the level, and the level obliges something."""
     level = FeatureLevel.parse(context.statement["feature_level"])
     claimed = str(context.statement["device"].get("feature_level", ""))
@@ -218,7 +218,7 @@ def check_level(context: Context) -> Said:
         yield Status.PASS, f"level {level}, the device claims {claimed}"
 
 
-def check_device(context: Context) -> Said:
+def check_device(context: Context) -> Statements:
     """Statement, results and environment describe one device on one machine."""
     submission = context.submission
     faults = []
@@ -242,7 +242,7 @@ def moment(text: str) -> datetime | None:
     return timestamp if timestamp.tzinfo is not None else None
 
 
-def check_clock(context: Context) -> Said:
+def check_clock(context: Context) -> Statements:
     """The run began, ended and was submitted in this order, in our time, took some, and no test outlasted it."""
     names = ("started", "finished", "made")
     moments = [moment(context.statement[name]) for name in names]
@@ -271,7 +271,7 @@ def check_clock(context: Context) -> Said:
         yield Status.PASS, f"{(finished - started).total_seconds():.0f} s, begun {started:%Y-%m-%d}"
 
 
-def check_challenge(context: Context) -> Said:
+def check_challenge(context: Context) -> Statements:
     """The evidence is drawn from the challenge that the verifier handed out, where one was."""
     stated, challenge = context.statement.get("challenge", ""), context.challenge
     if challenge and stated != challenge:
@@ -285,7 +285,7 @@ def check_challenge(context: Context) -> Said:
         yield Status.PASS, "none: nothing says that the evidence was not prepared beforehand"
 
 
-def check_shards(context: Context) -> Said:
+def check_shards(context: Context) -> Statements:
     """Every part of the run is there exactly once, with as many records as the statement says."""
     parts, files = context.statement["shards"], context.submission.record_files
     counts = sorted({part["count"] for part in parts})
@@ -313,7 +313,7 @@ def check_shards(context: Context) -> Said:
         yield Status.PASS, f"{len(parts)} of {len(parts)} parts"
 
 
-def check_waivers(context: Context) -> Said:
+def check_waivers(context: Context) -> Statements:
     """The waivers held when the run began, hold today, fit the device, and are those that the results name."""
     waivers, results = context.submission.waivers, context.submission.results
     named = results.get("waivers", [])
@@ -338,13 +338,13 @@ def check_waivers(context: Context) -> Said:
     except WaiverError as error:
         yield Status.FAIL, str(error)
         return
-    used = sum(row["outcome"] == Outcome.WAIVED.value for row in rows_told(context.submission))
+    used = sum(row["outcome"] == Outcome.WAIVED.value for row in rows_with_waived(context.submission))
     on = "" if context.day is None else f", as of {context.day}"
     counted = f"{many(len(named), 'waiver')} for {many(used, 'row')}"
     yield Status.PASS, f"{counted}{on}; a person has to agree with the reasons"
 
 
-def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
+def rows_with_waived(submission: Submission) -> tuple[dict[str, Any], ...]:
     """The results' clause rows; a row whose sweep fails under a waiver is waived as well."""
     sweep, waivers = submission.sweep, submission.waivers
     swept = {
@@ -354,19 +354,19 @@ def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
     }
     waived = {row for row in swept if waivers.covering(*row) is not None}
 
-    def told(row: Mapping[str, Any]) -> dict[str, Any]:
+    def reported(row: Mapping[str, Any]) -> dict[str, Any]:
         clean = row["outcome"] in (Outcome.PASS.value, Outcome.CHARACTERISED.value)
         hidden = clean and (row["id"], row["operator"], row["data_type"]) in waived
         return {**row, "outcome": Outcome.WAIVED.value if hidden else row["outcome"]}
 
-    return tuple(told(row) for row in submission.results["clauses"])
+    return tuple(reported(row) for row in submission.results["clauses"])
 
 
-def check_draft(context: Context) -> Said:
+def check_draft(context: Context) -> Statements:
     """A submission proper is CONFORMANT; a draft says every reason why it is one."""
     statement = context.statement
     verdict = statement["verdict"]
-    sweep_required = owes_sweep(context.reference.tables, statement["feature_level"], context.operators)
+    sweep_required = requires_sweep(context.reference.tables, statement["feature_level"], context.operators)
     due = draft_reasons(
         suite=statement["suite"],
         profile=statement["profile"],

@@ -46,21 +46,21 @@ class Line:
     Attributes:
         check: the check's name.
         status: how it ended.
-        said: one sentence.
+        wording: one sentence.
         count: how many faults it stands for.
     """
 
     check: str
     status: Status
-    said: str
+    wording: str
     count: int = 1
 
 
-Said = Iterator[tuple[Status, str] | tuple[Status, str, int]]
+Statements = Iterator[tuple[Status, str] | tuple[Status, str, int]]
 """What a check yields: the faults it finds, with their number where one stands for several, or one pass."""
 
 
-def first_of_each(status: Status, faults: Iterable[tuple[str, str]]) -> Said:
+def first_of_each(status: Status, faults: Iterable[tuple[str, str]]) -> Statements:
     """The first fault of each kind, with the number of those of its kind.
 
     Args:
@@ -113,7 +113,7 @@ class Verification:
         """
         code = self.exit_code if exit_code is None else exit_code
         for line in self.lines:
-            yield f"{line.status}  {line.check:<10} {one_line(line.said)}"
+            yield f"{line.status}  {line.check:<10} {one_line(line.wording)}"
         yield ""
         yield f"{self.words}: {one_line(self.summary())} (exit code {code})"
 
@@ -129,11 +129,11 @@ class Verification:
         opened = [line for line in self.lines if line.status is Status.OPEN]
         match self.standing:
             case Standing.FAIL:
-                return f"{many(faults, 'fault')}, the first: {failed[0].said}" if failed else "nothing was checked"
+                return f"{many(faults, 'fault')}, the first: {failed[0].wording}" if failed else "nothing was checked"
             case Standing.DRAFT:
                 return "it is what it says, and it says that it certifies nothing"
             case Standing.INCOMPLETE:
-                return f"no fault was found, but {opened[0].said}"
+                return f"no fault was found, but {opened[0].wording}"
         return f"{self.about.get('product', 'it')} is what it says"
 
     def markdown(self, name: str) -> str:
@@ -145,7 +145,7 @@ class Verification:
         lines = [f"# Submission {escaped(name)}: {self.words}", "", f"{escaped(self.summary()).capitalize()}.", ""]
         lines += ["| | |", "|---|---|", *(f"| {label} | {escaped(value)} |" for label, value in self.about.items()), ""]
         lines += ["| check | | |", "|---|---|---|"]
-        lines += [f"| {line.check} | **{line.status}** | {escaped(line.said)} |" for line in self.lines]
+        lines += [f"| {line.check} | **{line.status}** | {escaped(line.wording)} |" for line in self.lines]
         used = sorted({line.status for line in self.lines})
         lines += ["", *(f"- **{status}**: {_MEANING[status]}" for status in used), ""]
         return "\n".join(lines)
@@ -169,7 +169,7 @@ def about(statement: Mapping[str, Any]) -> dict[str, str]:
     } | ({"draft because": "; ".join(statement["draft"])} if statement["draft"] else {})
 
 
-def collect(name: str, check: Callable[[], Said], expected: tuple[type[Exception], ...]) -> Iterable[Line]:
+def collect(name: str, check: Callable[[], Statements], expected: tuple[type[Exception], ...]) -> Iterable[Line]:
     """The lines of one check; an error of the stranger's making is a fault that it found.
 
     Args:

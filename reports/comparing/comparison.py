@@ -16,8 +16,8 @@ from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_failure, load_results
+from dmlcts.reports.summaries.fault_groups import UNEXAMINED
 from dmlcts.reports.summaries.measured import error_text, side_by_side
-from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables, refuse_mixture
 from dmlcts.specs import DataType, UsageError
 from dmlcts.specs.tables import Tables

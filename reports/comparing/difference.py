@@ -178,7 +178,7 @@ def grouped_rows(rows: list[Mapping[str, Any]], tables: Tables) -> Iterator[tupl
         yield clause, change, places(pairs, tables)
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "none"
     if value == {}:
@@ -225,7 +225,7 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
     if document["identity"]:
         lines += ["", "the runs are different runs:"]
         lines += [
-            f"  {identity_change['what']}: {_said(identity_change['before'])} -> {_said(identity_change['after'])}"
+            f"  {identity_change['what']}: {_shown(identity_change['before'])} -> {_shown(identity_change['after'])}"
             for identity_change in document["identity"]
         ]
     for name, title in TITLES.items():
@@ -259,8 +259,8 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
         rows = [
             [
                 cell(identity_change["what"]),
-                cell(_said(identity_change["before"])),
-                cell(_said(identity_change["after"])),
+                cell(_shown(identity_change["before"])),
+                cell(_shown(identity_change["after"])),
             ]
             for identity_change in document["identity"]
         ]

@@ -19,7 +19,7 @@ from rich.text import Text
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
-from dmlcts.reports.summaries.overview import selection_told
+from dmlcts.reports.summaries.overview import selection_text
 from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
 from dmlcts.specs import DataType
 
@@ -154,7 +154,7 @@ def _how(document: Mapping[str, Any]) -> str:
     if not how:
         return ""
     strict = ", strict" if how["strict"] else ""
-    chosen = selection_told(how["selection"]) or "everything"
+    chosen = selection_text(how["selection"]) or "everything"
     return f"Judged: {chosen}; profile {how['profile']}, seed {how['seed']}{strict}."
 
 

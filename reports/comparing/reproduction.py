@@ -16,7 +16,7 @@ from typing import Any
 from dmlcts.reports.documents.validation import FAILURE_FORMAT
 from dmlcts.reports.documents.wording import short, type_order
 from dmlcts.reports.documents.writing import dump_yaml
-from dmlcts.reports.views.dxdispatch import told_model
+from dmlcts.reports.views.dxdispatch import dxdispatch_model
 from dmlcts.specs.tables import Tables
 
 _NUMBERS = re.compile(r"(?<=\[)\s+(?:-?\d+,\s+)*-?\d+\s+(?=\])")  # a list of integers: one line, not one each
@@ -51,7 +51,7 @@ class Reproduction:
     @property
     def model(self) -> tuple[dict[str, Any] | None, str]:
         """The DxDispatch model, or ``None`` and why there is none."""
-        return told_model(self.failure["case"], f"{self.failure['clause']}: {self.failure['title']}")
+        return dxdispatch_model(self.failure["case"], f"{self.failure['clause']}: {self.failure['title']}")
 
     @property
     def files(self) -> dict[str, str]:

@@ -64,8 +64,8 @@ def _row(seen: list[AccuracySeen], tables: Tables) -> dict[str, Any]:
         "elements": sum(record.elements for record in seen),
         "bins": [sum(counts) for counts in zip_longest(*(record.bins for record in seen), fillvalue=0)],
         "apart": dict(sorted(apart.items())),
-        "ulp": None if ulp is None else measured.told(ulp, absolute=False),
-        "absolute": None if absolute is None else measured.told(absolute, absolute=True),
+        "ulp": None if ulp is None else measured.reported(ulp, absolute=False),
+        "absolute": None if absolute is None else measured.reported(absolute, absolute=True),
         "range": measured.range(buckets),
     } | ({} if digitless is None else {"digitless": measured.digitless(digitless)})
 
@@ -115,7 +115,7 @@ class _Measured:
             raise self._malformed(f"{patterns} are no elements of its tensors")
         return operator
 
-    def told(self, element: Mapping[str, Any], *, absolute: bool) -> dict[str, Any]:
+    def reported(self, element: Mapping[str, Any], *, absolute: bool) -> dict[str, Any]:
         """An element for the results: its exact error, its operands and result with their bits."""
         operator = self._description(element)
         inputs = dict(zip(operator.inputs, element["inputs"], strict=True))
@@ -134,7 +134,7 @@ class _Measured:
         rule = next((accuracy_rule for accuracy_rule in table.accuracy if kind in accuracy_rule.data_types), None)
         titles = {source.id: source.title for source in table.sources}
         bound = titles[rule.source] if rule else "its clauses"
-        return self.told(element, absolute=True) | {"error": rounded(abs(real.low.fraction)), "bound": bound}
+        return self.reported(element, absolute=True) | {"error": rounded(abs(real.low.fraction)), "bound": bound}
 
     def _errors(self, element: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
         """The exact errors of an element, in units of the last place and absolutely."""

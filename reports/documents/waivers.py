@@ -271,7 +271,7 @@ class Waivers:
             entries.append({**waiver.to_json(), "rows": len(about), "waived": waived})
         return entries
 
-    def told(self, results: Mapping[str, Any]) -> dict[str, Any]:
+    def reported(self, results: Mapping[str, Any]) -> dict[str, Any]:
         """The member that a results document gets where waivers were given."""
         return {"waivers": self.used(results["clauses"])} if self.entries else {}
 

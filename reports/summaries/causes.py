@@ -1,9 +1,9 @@
 """Faults in the order of causes: what explains the most stands first, what it explains is folded under it.
 
 Nothing is left out and no verdict depends on it: this is an order for readers. A fault is reported once with every
-operator, type and test that it was seen on (:mod:`.once`); one clause may have several. One fault is often seen under
-many clauses: two are one where they deviate in the same way and need the same on the same operators and types, or
-where their simplest failing cases read the same. A property (idempotence, order, oddness) that fails only where a
+operator, type and test that it was seen on (:mod:`.fault_groups`); one clause may have several. One fault is often seen
+under many clauses: two are one where they deviate in the same way and need the same on the same operators and types,
+or where their simplest failing cases read the same. A property (idempotence, order, oddness) that fails only where a
 value is wrong follows from that, and so does a wrong value in a case of a support or state clause with the needs of a
 fault and perhaps more, and whatever fails on an operator and type of which nearly every case is wrong. What comes by
 chance comes first, what the pages leave open after what they say, and cases that nobody examined last.
@@ -18,7 +18,7 @@ from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.wording import short
-from dmlcts.reports.summaries.once import Fault, elements_of, fault_shown
+from dmlcts.reports.summaries.fault_groups import Fault, elements_of, fault_shown
 from dmlcts.specs.deviations import Deviation, Origin
 
 _ORDER = (
@@ -143,12 +143,12 @@ def _of_clause(clause: str, rows: Sequence[Row], failures_by_fault: Mapping[Faul
     seen: dict[Fault, list[Row]] = {fault: [] for fault in failures_by_fault}
     shared: set[Fault] = set()
     untold: list[Row] = []
-    met: dict[tuple[str, str], dict[Fault, None]] = defaultdict(dict)
+    faults_by_type: dict[tuple[str, str], dict[Fault, None]] = defaultdict(dict)
     for fault, members in failures_by_fault.items():
         for failure in members:
-            met[failure["operator"], failure["data_type"]][fault] = None
+            faults_by_type[failure["operator"], failure["data_type"]][fault] = None
     for row in rows:
-        at = list(met.get((row["operator"], row["data_type"]), ()))
+        at = list(faults_by_type.get((row["operator"], row["data_type"]), ()))
         at = at or (list(failures_by_fault) if len(failures_by_fault) == 1 else [])
         shared |= set(at if len(at) > 1 else [])
         for fault in at:

@@ -16,7 +16,7 @@ from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.selecting import rows_of_selection
 from dmlcts.reports.documents.wording import places, type_order
 from dmlcts.reports.summaries.causes import causes, examined
-from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.reports.summaries.fault_groups import UNEXAMINED
 from dmlcts.specs import UsageError
 from dmlcts.specs.models import Clause
 from dmlcts.specs.number_text import many
@@ -243,7 +243,7 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
     )
 
 
-def selection_told(selection: Mapping[str, Any]) -> str:
+def selection_text(selection: Mapping[str, Any]) -> str:
     """What was selected, in words; "" for everything."""
     chosen = {name: value for name, value in selection.items() if value}
     return "; ".join(
@@ -354,8 +354,8 @@ def _failures(rows: Rows, failures: Rows, rules: Mapping[str, Rule]) -> tuple[Fa
     placed_failures = []
     for key, failure in first.items():
         place = under.get(key, (len(heads) + 1 + others.index(failure["clause"]), 0))
-        met_by = tuple(dict.fromkeys(tests[key]))
-        placed_failures.append((place, Failure(failure, rules.get(failure["clause"]), met_by, place[0])))
+        failing_tests = tuple(dict.fromkeys(tests[key]))
+        placed_failures.append((place, Failure(failure, rules.get(failure["clause"]), failing_tests, place[0])))
 
     def order(placed: tuple[tuple[int, int], Failure]) -> tuple[tuple[int, int], str, str, int]:
         place, failure = placed
@@ -391,7 +391,7 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
         _matrices(rows, rules, tables),
         entries,
         _failures(rows, results["failures"], rules),
-        selection_told(results["selection"]),
+        selection_text(results["selection"]),
         dict(results["specs"]) == dict(tables.digests),
         rules,
         rows,

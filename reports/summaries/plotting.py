@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from dmlcts.specs import DataType
 
-WIDTH, LANE, LEFT, RIGHT = 1000, 42, 18, 80
+WIDTH, TRACK_HEIGHT, LEFT, RIGHT = 1000, 42, 18, 80
 _BAR = 17
 _MINUS = "\N{MINUS SIGN}"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -42,7 +42,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Lane:
+class Track:
     """One line of a drawing: its title and its buckets."""
 
     title: str
@@ -129,7 +129,7 @@ def _tick(x: float, label: str, height: int) -> str:
     return f'<path class="grid" d="M{x} 4V{height - 24}"/><text class="tick" x="{x}" y="{height - 8}">{label}</text>'
 
 
-def drawing(data_type: DataType, tracks: Sequence[Lane], title: str) -> Markup:
+def drawing(data_type: DataType, tracks: Sequence[Track], title: str) -> Markup:
     """The lanes as one ``<svg>``, self-contained, styled by the page's ``.plot`` rules.
 
     Args:
@@ -137,7 +137,7 @@ def drawing(data_type: DataType, tracks: Sequence[Lane], title: str) -> Markup:
         tracks: what to draw, top to bottom.
         title: what the drawing shows, for those who cannot see it.
     """
-    height = LANE * len(tracks) + 26
+    height = TRACK_HEIGHT * len(tracks) + 26
     parts = [f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">']
     for place, label in _ticks(data_type):
         x = _across(place)
@@ -146,9 +146,9 @@ def drawing(data_type: DataType, tracks: Sequence[Lane], title: str) -> Markup:
     if data_type.is_floating:
         parts.append(_tick(x, "NaN", height))
     for number, track in enumerate(tracks):
-        base = LANE * (number + 1)
+        base = TRACK_HEIGHT * (number + 1)
         parts.append(f'<path class="axis" d="M{LEFT} {base}H{WIDTH - RIGHT}"/>')
         parts += [_drawn(data_type, bucket, base) for bucket in track.buckets if bucket.wrong]
-        parts.append(f'<text class="lane" x="{LEFT}" y="{base - LANE + 14}">{escape(track.title)}</text>')
+        parts.append(f'<text class="lane" x="{LEFT}" y="{base - TRACK_HEIGHT + 14}">{escape(track.title)}</text>')
     parts.append("</svg>")
     return Markup("".join(parts))  # noqa: S704  # what came from outside went through escape above

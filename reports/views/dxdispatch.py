@@ -234,7 +234,7 @@ def _dispatchable(kernel: Mapping[str, Any], tensors: Mapping[str, Mapping[str, 
     return {"type": _OPERATOR_PREFIX + kernel["operator"], "desc": desc}
 
 
-def told_model(case: Mapping[str, Any], comment: str = "") -> tuple[dict[str, Any] | None, str]:
+def dxdispatch_model(case: Mapping[str, Any], comment: str = "") -> tuple[dict[str, Any] | None, str]:
     """The DxDispatch model of a case from anyone's document, or ``None`` and why there is none."""
     try:
         return model(case, comment), ""

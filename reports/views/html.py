@@ -34,10 +34,10 @@ from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
 from dmlcts.reports.summaries.measured import remark, side_by_side
 from dmlcts.reports.summaries.overview import Failure, Overview, grouped, outcome_of, overview
-from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing
+from dmlcts.reports.summaries.plotting import Bucket, Track, drawing
 from dmlcts.reports.summaries.provenance import tables_digest
 from dmlcts.reports.views import accuracy
-from dmlcts.reports.views.dxdispatch import told_model
+from dmlcts.reports.views.dxdispatch import dxdispatch_model
 from dmlcts.specs import DataType
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
@@ -209,7 +209,7 @@ def _plots(failures: Iterable[Failure]) -> list[tuple[str, str, Markup]]:
     drawn = []
     for name, inputs_by_clause in failing_inputs(failures).items():
         tracks = [
-            Lane(
+            Track(
                 str(visible(f"{heading} ({many(len(buckets), 'input')})")),
                 tuple(
                     Bucket(bucket.first, bucket.last, bucket.wrong, bucket.judged, str(visible(bucket.label)))
@@ -264,7 +264,7 @@ def _dispatch(failure: Failure) -> tuple[str, str]:
     document = failure.document
     if not document["case"]:
         return "", ""
-    written, because = told_model(document["case"], f"{document['clause']}: {document['title']}")
+    written, because = dxdispatch_model(document["case"], f"{document['clause']}: {document['title']}")
     if written is None:
         return "", because
     return json.dumps(written, indent=2, ensure_ascii=False), ""

@@ -94,7 +94,7 @@ def identity(results: Mapping[str, Any]) -> str:
     return " · ".join(f"{label}{code(value)}" for label, value in pairs if str(value))
 
 
-def _said(outcome_cell: Cell | None) -> str:
+def _text_of(outcome_cell: Cell | None) -> str:
     if outcome_cell is None:
         return ""
     if outcome_cell.broken:
@@ -127,7 +127,7 @@ def _matrix(view: Overview) -> Iterator[str]:
         for matrix in view.matrices:
             worst = _worst(matrix, matrix.data_types.index(name)) if name in matrix.data_types else None
             fine = worst is not None and worst.outcome in (Outcome.PASS, Outcome.CHARACTERISED)
-            cells.append("✓ unlisted" if fine and name in matrix.unlisted else _said(worst))
+            cells.append("✓ unlisted" if fine and name in matrix.unlisted else _text_of(worst))
         rows.append([name, *cells])
     yield from table(["", *(short(matrix.operator) for matrix in view.matrices)], rows)
 
@@ -175,7 +175,7 @@ def _failure(failure: Failure) -> Iterator[str]:
     yield "</details>"
 
 
-def _met_by(tests: Sequence[str]) -> str:
+def _tests_text(tests: Sequence[str]) -> str:
     named = ", ".join(map(code, tests[:MOST_TESTS]))
     more = f" and {many(len(tests) - MOST_TESTS, 'more test')}" if len(tests) > MOST_TESTS else ""
     return f"by {named}{more}"
@@ -192,7 +192,7 @@ def _failures(view: Overview, tables: Tables) -> Iterator[str]:
         yield from _failure(group.head)
         if group.rest:
             yield ""
-            seen = f"Seen on {code(group.seen)}, {_met_by(group.tests)}."
+            seen = f"Seen on {code(group.seen)}, {_tests_text(group.tests)}."
             yield f"{many(len(group.rest), 'case')} {group.rest_is}. {seen}"
             yield ""
     left = sum(1 + len(group.rest) for group in groups[MOST_FAILURES:])

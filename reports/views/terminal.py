@@ -31,7 +31,7 @@ FAULTS_SHOWN = 8
 CAUSES_IN_SHORT = 3
 FOLDED_SHOWN = 3
 NEEDS_SHOWN = 2
-SAID, QUOTED = 200, 240
+PLACES_LENGTH, QUOTED = 200, 240
 """Characters of a fault's sentences: one fault is at most one screen of 24 lines and 80 columns."""
 BEHAVIOURS_SHOWN = 12
 GAPS_SHOWN = 4
@@ -196,7 +196,7 @@ def _rule(clause: str, tables: Tables, page: Page) -> None:
 
 def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
     """One clause: where it fails, what it rests on, its first failing case and its needs, the file that replays it."""
-    where = _shortened(places(cause.places, tables), SAID)
+    where = _shortened(places(cause.places, tables), PLACES_LENGTH)
     obligation = f" ({cause.rows[0]['obligation']})" if cause.rows else ""
     word = (
         f" fail{'s' if cause.cases == 1 else ''}"
@@ -212,9 +212,9 @@ def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
         _rule(cause.clause, tables, page)
     if cause.failures:
         first = cause.failures[0]
-        page.line(f"first: {_shortened(first_line(first), SAID)}", indent=2)
+        page.line(f"first: {_shortened(first_line(first), PLACES_LENGTH)}", indent=2)
         if first["details"].get("needs"):
-            page.line(f"needs: {_shortened(first['details']['needs'], SAID)}", indent=2)
+            page.line(f"needs: {_shortened(first['details']['needs'], PLACES_LENGTH)}", indent=2)
         replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
         page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
     for similar_cause in cause.needing_more[:NEEDS_SHOWN]:

@@ -106,8 +106,8 @@ class ExactReference(Reference):
                 return _limit(self._types[target], lowest=name == "lowest")
             case Cast(target, argument):
                 return _cast(self._evaluate(argument, elements), self._types[target])
-            case Call("select", (condition, one, other)):
-                return self._evaluate(one if self._evaluate(condition, elements) else other, elements)
+            case Call("select", (condition, if_true, other)):
+                return self._evaluate(if_true if self._evaluate(condition, elements) else other, elements)
             case Call(name, arguments):
                 return _applied(FUNCTIONS[name], [self._evaluate(argument, elements) for argument in arguments])
         raise FormulaError(f"{expression} has no real meaning", "measure formulas of functions of numbers")

@@ -134,8 +134,8 @@ def _value(
             return context.mpf(number) if datum.infinite else context.mpf(number.numerator) / number.denominator
         case Number(value):
             return context.mpf(value)
-        case Call("select", (condition, one, other)):
-            return of(one if _value(condition, names, bits) else other)
+        case Call("select", (condition, if_true, other)):
+            return of(if_true if _value(condition, names, bits) else other)
         case Call("is_infinite", (argument,)):
             return context.isinf(of(argument))
         case Call("is_nan", (argument,)):

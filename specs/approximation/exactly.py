@@ -39,7 +39,7 @@ from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.tables.formula_types import Typed, met
+from dmlcts.specs.tables.formula_types import Typed, common_type
 
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16,
@@ -185,9 +185,11 @@ class _Steps:
             case Cast(target, argument):
                 own = self.oracle.types[target]
                 return self._cast(self.evaluate(argument, inputs), self.reading.computing(own))
-            case Call("select", (Call(name, sides), one, other)) if name in COMPARISONS:
+            case Call("select", (Call(name, sides), if_true, other)) if name in COMPARISONS:
                 held = self._held(name, [self.evaluate(side, inputs) for side in sides])
-                kind, branches = self._alike(FUNCTIONS["max"], [self.evaluate(part, inputs) for part in (one, other)])
+                kind, branches = self._alike(
+                    FUNCTIONS["max"], [self.evaluate(part, inputs) for part in (if_true, other)]
+                )
                 chosen = (members for members, truth in zip(branches, (True, False), strict=True) if truth in held)
                 return _Value(kind, frozenset().union(*chosen))
             case Call(name, arguments) if name != "select":
@@ -251,7 +253,7 @@ class _Steps:
 
     def _alike(self, function: Function, values: list[_Value]) -> tuple[Typed, list[frozenset[Any]]]:
         """The type in which a function's operands meet, and their members, constants rounded to it."""
-        kind = met(function, [value.kind for value in values])
+        kind = common_type(function, [value.kind for value in values])
         form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
         return kind, [
             frozenset(point(nearest(member.low, form)) for member in value.members)

@@ -27,7 +27,7 @@ from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.specs.tables.formula_types import Typed, met
+from dmlcts.specs.tables.formula_types import Typed, common_type
 
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
@@ -227,9 +227,9 @@ class _Steps:
             case Cast(target, argument):
                 own = self.oracle.types[target]
                 return self.cast(self.evaluate(argument, inputs), self.reading.computing(own))
-            case Call("select", (Call(name, sides), one, other)) if name in array_choices.ORDERED:
+            case Call("select", (Call(name, sides), if_true, other)) if name in array_choices.ORDERED:
                 return self.chosen(
-                    name, *([self.evaluate(part, inputs) for part in parts] for parts in (sides, (one, other)))
+                    name, *([self.evaluate(part, inputs) for part in parts] for parts in (sides, (if_true, other)))
                 )
             case Call(name, arguments) if name != "select":
                 return self.applied(FUNCTIONS[name], [self.evaluate(argument, inputs) for argument in arguments])
@@ -293,11 +293,11 @@ class _Steps:
 
     def _alike(self, function: Function, values: list[_Value]) -> list[_Value]:
         """The values in the type in which a function's operands meet."""
-        kind = met(function, [value.kind for value in values])
+        kind = common_type(function, [value.kind for value in values])
         return [replace(self._constant(value, kind), kind=kind) for value in values]
 
     def applied(self, function: Function, values: list[_Value]) -> _Value:
-        kind = met(function, [value.kind for value in values])
+        kind = common_type(function, [value.kind for value in values])
         constants = [self._constant(value, kind) for value in values]
         intervals = [
             result

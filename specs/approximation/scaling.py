@@ -35,7 +35,7 @@ class Scaling:
     """
 
     def __init__(self, operation: MultiplyAdd, scale_bias: ScaleBias, own: DataType, latitudes: Latitudes) -> None:
-        self.operation, self.given, self.own, self.latitudes = operation, scale_bias, own, latitudes
+        self.operation, self.scale_bias, self.own, self.latitudes = operation, scale_bias, own, latitudes
         self._lenient = "integer-scale-bias" in latitudes
         self._operands = vector_scale_bias.Operands.of(operation, scale_bias)
 
@@ -45,7 +45,7 @@ class Scaling:
         FLOAT32's are those besides that FLOAT64 gives, and that need not be converted before the formula.
         """
         arithmetic = Arithmetic(_FORMATS[self.own], self.latitudes)
-        scaling = FloatingScaleBias(arithmetic, self.operation, *self.given.bits)
+        scaling = FloatingScaleBias(arithmetic, self.operation, *self.scale_bias.bits)
         x = arithmetic.closed({arithmetic.member(bits)})
         paths = [] if kind is not self.own else [(arithmetic, scaling.applied(x))]
         if kind is not self.own or (kind is DataType.FLOAT32 and scaling.may_stay_wide):
@@ -55,7 +55,9 @@ class Scaling:
 
     def integers(self, whole: int) -> list[int] | None:
         """Every integer that one may become; ``None``: any, as a factor is not finite."""
-        scaling = IntegerScaleBias(IntegerRange.of(self.own), self.operation, *self.given.bits, lenient=self._lenient)
+        scaling = IntegerScaleBias(
+            IntegerRange.of(self.own), self.operation, *self.scale_bias.bits, lenient=self._lenient
+        )
         return sorted(scaling.applied(whole)) if scaling.finite else None
 
     def arrays(self, array: Array, kind: DataType, *, strict: bool) -> list[Array]:
@@ -71,16 +73,16 @@ class Scaling:
 
     def whole_arrays(self, array: Array) -> list[Interval]:
         """Every array of integers that one may become; anything where a factor is not finite."""
-        if not vector_integer_scale_bias.is_finite(self.given):
+        if not vector_integer_scale_bias.is_finite(self.scale_bias):
             return [Interval(*(array.astype(np.float64),) * 2, open=np.ones(array.shape, bool))]
-        integer_arrays = vector_integer_scale_bias.scaled(array, self.operation, self.given, lenient=self._lenient)
+        integer_arrays = vector_integer_scale_bias.scaled(array, self.operation, self.scale_bias, lenient=self._lenient)
         return [Interval.at(integers.astype(np.float64)) for integers in integer_arrays]
 
     def plain(self, array: Array) -> Array:
         """What a plain implementation gives: separate, in FLOAT32; of integers truncated, wrapped."""
         if self.own.is_floating:
             return vector_scale_bias.plainly_scaled(array, self._operands, self.own)
-        return vector_integer_scale_bias.plainly_scaled(array, self.operation, self.given, lenient=self._lenient)
+        return vector_integer_scale_bias.plainly_scaled(array, self.operation, self.scale_bias, lenient=self._lenient)
 
 
 def as_datum(whole: int) -> Datum:

@@ -44,8 +44,8 @@ def compare_fields(page: Page, table: OperatorTable) -> Iterator[Difference]:
     expected = [name for name in there if name in here]
     for name, wanted in zip(order, expected, strict=True):
         if name != wanted:
-            actual, there_said = ", ".join(order), ", ".join(expected)
-            yield Difference(here[name].line, "struct", "order of the fields", actual, there_said)
+            actual, expected_order = ", ".join(order), ", ".join(expected)
+            yield Difference(here[name].line, "struct", "order of the fields", actual, expected_order)
             return
 
 

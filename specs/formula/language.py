@@ -153,8 +153,8 @@ class MultiplyAdd:
 def kind_of(expression: Expression) -> Kind:
     """Whether an expression is a number (``T``) or a truth value."""
     match expression:
-        case Call("select", (_, one, _)):
-            return kind_of(one)
+        case Call("select", (_, if_true, _)):
+            return kind_of(if_true)
         case Call(function, _):
             return FUNCTIONS[function].gives
         case Choice(_, _, then, _):

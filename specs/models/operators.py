@@ -116,7 +116,7 @@ class Example(Model):
     outputs: tuple[float, ...]
 
 
-def _said(value: object) -> object:
+def _named(value: object) -> object:
     """An attribute as clauses name it: an activation by its name."""
     return value.name if isinstance(value, OperatorDesc) else value
 
@@ -190,7 +190,7 @@ class OperatorTable(Model):
             for clause in self.checked_by(check):
                 if data_type is not None and not clause.may_be_about(data_type, types):
                     continue
-                if all(_said(enumerators.get(name, wanted)) == wanted for name, wanted in clause.when.items()):
+                if all(_named(enumerators.get(name, wanted)) == wanted for name, wanted in clause.when.items()):
                     return clause.id
         return None
 

@@ -67,9 +67,9 @@ class Certifier:
         self._compare, self._compare_alone, self._compare_patterns, self._consecutive = _compiled(
             oracle.expression, names, data_type
         )
-        self._lane = _lane(data_type)
-        bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._lane) for name in names]
-        self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._lane)
+        self._computed_type = _computed_type(data_type)
+        bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._computed_type) for name in names]
+        self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._computed_type)
 
     def outputs(self, x: Array, output: Array, poison: int | None) -> bool:
         """Whether every output is right for its input, and none equals the poison.
@@ -81,35 +81,41 @@ class Certifier:
         """
         return bool(
             self._compare(
-                x.view(self._lane),
-                output.view(self._lane),
+                x.view(self._computed_type),
+                output.view(self._computed_type),
                 self._bounds,
-                self._as_lane(poison or 0),
+                self._as_computed(poison or 0),
                 poison is not None,
             )
         )
 
     def patterns(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether ``x`` holds consecutive patterns from ``first`` on, and :meth:`outputs` as well."""
-        held, start = self._as_lane(poison), self._as_lane(first)
-        return bool(self._compare_patterns(x.view(self._lane), output.view(self._lane), self._bounds, held, start))
+        held, start = self._as_computed(poison), self._as_computed(first)
+        return bool(
+            self._compare_patterns(
+                x.view(self._computed_type), output.view(self._computed_type), self._bounds, held, start
+            )
+        )
 
     def alone(self, first: int, output: Array, poison: int) -> bool:
         """Whether every output is right for consecutive patterns from ``first`` on, and none equals the poison."""
-        held, start = self._as_lane(poison), self._as_lane(first)
-        return bool(self._compare_alone(output.view(self._lane), self._bounds, held, start))
+        held, start = self._as_computed(poison), self._as_computed(first)
+        return bool(self._compare_alone(output.view(self._computed_type), self._bounds, held, start))
 
     def consecutive(self, first: int, x: Array) -> bool:
         """Whether ``x`` holds consecutive patterns from ``first`` on."""
-        return bool(self._consecutive(x.view(self._lane), self._as_lane(first)))
+        return bool(self._consecutive(x.view(self._computed_type), self._as_computed(first)))
 
-    def _as_lane(self, pattern: int) -> Any:
+    def _as_computed(self, pattern: int) -> Any:
         """A bit pattern of the type as what is computed on."""
-        width = 8 * self._lane.itemsize
-        return self._lane.type(pattern - (pattern >> (width - 1) << width) if self._lane.kind == "i" else pattern)
+        width = 8 * self._computed_type.itemsize
+        return self._computed_type.type(
+            pattern - (pattern >> (width - 1) << width) if self._computed_type.kind == "i" else pattern
+        )
 
 
-def _lane(data_type: DataType) -> np.dtype[Any]:
+def _computed_type(data_type: DataType) -> np.dtype[Any]:
     """What is computed on: bit patterns of floats, values of integers."""
     return data_type.bits_dtype if data_type.is_floating else data_type.numpy
 
@@ -128,7 +134,7 @@ def _compiled(
         raise NotCompiled(data_type.name)
     makers = _floating(numba.njit, data_type) if data_type.is_floating else _integer(numba.njit)
     function = _function(expression, names, makers)
-    bits_type = _lane(data_type).type
+    bits_type = _computed_type(data_type).type
     zero = bits_type(0)
     unlike = makers["unlike"]()
     run_bits = np.finfo(data_type.numpy).nmant if data_type.is_floating else min(8 * data_type.itemsize - 1, 23)

@@ -31,7 +31,7 @@ from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.statements.exactly import Undefined
 from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
-from dmlcts.specs.tables.formula_types import Typed, joined, met, read_as
+from dmlcts.specs.tables.formula_types import Typed, common_type, joined, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
@@ -180,8 +180,8 @@ class TypedOracle:
                 return _limit(self.types[target], lowest=name == "lowest")
             case Cast(target, argument):
                 return self._cast(self._evaluate(argument, inputs), self.types[target])
-            case Call("select", (condition, one, other)):
-                chosen = self._alike([self._evaluate(one, inputs), self._evaluate(other, inputs)])
+            case Call("select", (condition, if_true, other)):
+                chosen = self._alike([self._evaluate(if_true, inputs), self._evaluate(other, inputs)])
                 held = self._evaluate(condition, inputs).members
                 members = (value.members for value, truth in zip(chosen, (True, False), strict=True) if truth in held)
                 return _Value(chosen[0].kind, frozenset().union(*members))
@@ -260,7 +260,7 @@ class TypedOracle:
             assert function.exact.truth is not None  # noqa: S101 - the table of functions says so
             combinations = itertools.product(*(value.members for value in values))
             return _Value("truth", frozenset(function.exact.truth(*combination) for combination in combinations))
-        kind = met(function, [value.kind for value in values])
+        kind = common_type(function, [value.kind for value in values])
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
             return _Value(kind, frozenset({OPEN}))  # the type is unlisted: nothing says what is right
         if kind == "constant" and function.gives == "truth":

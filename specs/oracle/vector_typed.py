@@ -27,7 +27,7 @@ from dmlcts.specs.oracle import vector_integer_scale_bias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
-from dmlcts.specs.tables.formula_types import Typed, joined, met, read_as
+from dmlcts.specs.tables.formula_types import Typed, common_type, joined, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
@@ -194,8 +194,8 @@ class TypedVectorOracle:
                 return _Value(kind, [np.asarray(limits.min if name == "lowest" else limits.max, kind.numpy)])
             case Cast(target, argument):
                 return self._cast(self._evaluate(argument, inputs), self.types[target])
-            case Call("select", (condition, one, other)):
-                return self._selected(*(self._evaluate(part, inputs) for part in (condition, one, other)))
+            case Call("select", (condition, if_true, other)):
+                return self._selected(*(self._evaluate(part, inputs) for part in (condition, if_true, other)))
             case Call(name, arguments):
                 return self._applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
         raise AssertionError(f"a choice is left in {expression}")
@@ -265,7 +265,7 @@ class TypedVectorOracle:
         if function.domain == "truth":
             assert function.arrays.truth is not None  # noqa: S101 - the table of functions says so
             return _Value("truth", _truths(function.arrays.truth(*arguments) for arguments in _combined(values)))
-        kind = met(function, [value.kind for value in values])
+        kind = common_type(function, [value.kind for value in values])
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
             return _Value(kind, [np.zeros((), kind.numpy)], _EVERYWHERE)  # unlisted: nothing says what is right
         if kind == "constant" and function.gives == "truth":

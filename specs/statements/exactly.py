@@ -110,9 +110,9 @@ def evaluate(
                 return _cast(value(argument), types[target])
             case Dispatch():
                 return (dispatched or {})[part]
-            case Call("select", (condition, one, other)):
+            case Call("select", (condition, if_true, other)):
                 held = value(condition).content
-                return value(one if held else other)
+                return value(if_true if held else other)
             case Call(name, arguments):
                 return _applied(name, [value(argument) for argument in arguments])
         raise AssertionError(f"no statement: {part!r}")

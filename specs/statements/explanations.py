@@ -26,13 +26,13 @@ class _Way:
     """A way to compute that differs from the table's: in FLOAT32, or with subnormals flushed.
 
     Attributes:
-        said: the words that follow the behaviour's name.
+        wording: the words that follow the behaviour's name.
         wide: whether FLOAT16 is computed with in FLOAT32.
         read: how an input is read.
         written: how a result is written.
     """
 
-    said: str
+    wording: str
     wide: bool = False
     read: Callable[[Array], Array] | None = None
     written: Callable[[Array], Array] | None = None
@@ -132,14 +132,14 @@ def _explained(
     for way in (_PLAIN, *([_WIDE] if kind is DataType.FLOAT16 else []), *(_FLUSHING if kind.is_floating else ())):
         for name in point.meanings:
             wanted, undefined = point.results(name, way.inputs(inputs), wide=way.wide)
-            yield name + way.said, point.same(output, way.output(wanted)) & ~undefined
+            yield name + way.wording, point.same(output, way.output(wanted)) & ~undefined
     for way, wanted in _values(point, inputs, output, real):
         same = _same(output, wanted)
         apart = np.abs(_places(output) - _places(wanted))
         near = same | (~np.isnan(wanted) & ~np.isnan(output) & (apart <= _FAR))
         if near.any():
             bound = 1 << int(max(apart[near & ~same], default=1) - 1).bit_length()
-            yield f"gives the function's value within {bound} ULP{way.said}", near
+            yield f"gives the function's value within {bound} ULP{way.wording}", near
 
 
 def _roughly(
@@ -154,7 +154,7 @@ def _roughly(
             error = np.abs(output.astype(np.float64) - wanted.astype(np.float64))[finite]
         if error.any():
             yield (
-                f"gives values up to 2^{int(np.ceil(np.log2(error.max())))} from the function's{way.said}",
+                f"gives values up to 2^{int(np.ceil(np.log2(error.max())))} from the function's{way.wording}",
                 (finite | _same(output, wanted)),
             )
     for text, reached in (("gives NaN", np.isnan), ("gives an infinity", np.isinf), ("gives 0", np.logical_not)):

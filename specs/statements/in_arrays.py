@@ -107,8 +107,8 @@ def evaluate(
                 return _cast(value(argument), types[target])
             case Dispatch():
                 return (dispatched or {})[part]
-            case Call("select", (condition, one, other)):
-                return _selected(value(condition), value(one), value(other))
+            case Call("select", (condition, if_true, other)):
+                return _selected(value(condition), value(if_true), value(other))
             case Call(name, arguments):
                 return _applied(name, [value(argument) for argument in arguments])
         raise AssertionError(f"no statement: {part!r}")

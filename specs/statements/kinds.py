@@ -84,9 +84,9 @@ def kind_of(expression: Expression, names: Names) -> Kind:
             for argument in arguments:
                 kind_of(argument, names)
             return names.dispatched[expression]
-        case Call("select", (condition, one, other)):
+        case Call("select", (condition, if_true, other)):
             kind_of(condition, names)
-            return joined([kind_of(one, names), kind_of(other, names)], "a choice")
+            return joined([kind_of(if_true, names), kind_of(other, names)], "a choice")
         case Call(name, arguments):
             return _applied(name, [kind_of(argument, names) for argument in arguments])
     assert not isinstance(expression, Choice)  # noqa: S101 - enumerators are chosen before

@@ -67,8 +67,8 @@ def misplaced_approximation(expression: Expression, approximate: Collection[str]
         approximate: the functions that an accuracy rule is about.
     """
     match expression:
-        case Call("select", (Call(comparison, sides), one, other)) if comparison in _ORDERED:
-            parts = (*sides, one, other)
+        case Call("select", (Call(comparison, sides), if_true, other)) if comparison in _ORDERED:
+            parts = (*sides, if_true, other)
             return next((fault for part in parts if (fault := misplaced_approximation(part, approximate))), None)
         case Call(name, arguments):
             for argument in arguments:
@@ -109,9 +109,9 @@ def _of(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, 
             return types[target]
         case Choice(_, _, then, otherwise):
             return joined([_of(then, names, types), _of(otherwise, names, types)])
-        case Call("select", (condition, one, other)):
+        case Call("select", (condition, if_true, other)):
             _of(condition, names, types)
-            return joined([_of(one, names, types), _of(other, names, types)])
+            return joined([_of(if_true, names, types), _of(other, names, types)])
         case Call(name, arguments):
             kind = _applied(name, [_of(argument, names, types) for argument in arguments])
             if kind == "real" and name in _SUMS and any(_is_rounded(operand, names, types) for operand in arguments):
@@ -140,8 +140,8 @@ def _holds_floating(expression: Expression, names: Mapping[str, Typed], types: M
 def _parts(expression: Expression) -> tuple[Expression, ...]:
     """What an exact number of no type is computed of, or chosen from."""
     match expression:
-        case Call("select", (_, one, other)) | Choice(_, _, one, other):
-            return (one, other)
+        case Call("select", (_, if_true, other)) | Choice(_, _, if_true, other):
+            return (if_true, other)
         case Call(_, arguments):
             return tuple(arguments)
     return ()
@@ -155,7 +155,7 @@ def joined(operand_types: list[Typed]) -> Typed:
     return kinds[0] if len(kinds) == 1 else "real"
 
 
-def met(function: Function, operand_types: list[Typed]) -> Typed:
+def common_type(function: Function, operand_types: list[Typed]) -> Typed:
     """The type in which a function's operands meet."""
     if function.of_no_type:
         return "real"
@@ -169,7 +169,7 @@ def _applied(name: str, operand_types: list[Typed]) -> Typed:
     function = FUNCTIONS[name]
     if function.domain == "truth":
         return "truth"
-    kind = met(function, operand_types)
+    kind = common_type(function, operand_types)
     if isinstance(kind, DataType):
         floating = kind.is_floating
         exact = function.exact

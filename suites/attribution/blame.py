@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dmlcts.specs.deviations import Deviation
-from dmlcts.suites.attribution.company import fewest_kernels, repeated
 from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.inputs import ordinary
+from dmlcts.suites.attribution.kernels_alive import fewest_kernels, repeated
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.positions import PLACES
 from dmlcts.suites.attribution.shrink import Effort, again, judged, shrink

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable
 from dataclasses import replace
 
-from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.reports.summaries.fault_groups import UNEXAMINED
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.blame import needing, smallest
 from dmlcts.suites.attribution.element import of_its_value
@@ -52,14 +52,14 @@ class Faults:
         self._known: dict[tuple[str, str], list[Finding]] = defaultdict(list)
         self._ranges: dict[tuple[str, Hashable], tuple[Finding, Tried]] = {}
 
-    def told(self, finding: Finding) -> Finding:
+    def reported(self, finding: Finding) -> Finding:
         """The finding on a small case, under the clause that it breaks: recognised, or else examined."""
         if finding.settled:
             return finding
         with self._bench.steadily():
-            return self._told(finding)
+            return self._reported(finding)
 
-    def _told(self, finding: Finding) -> Finding:
+    def _reported(self, finding: Finding) -> Finding:
         alone = self._alone(finding)
         known = self._shown_already(alone)
         if known is not None:

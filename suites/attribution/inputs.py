@@ -67,7 +67,7 @@ def ordinary_inputs(bench: Bench, finding: Finding) -> Iterator[Case]:
         yield replace(case, values=streams)
 
 
-def inputs_said(case: Case) -> str:
+def unusual_inputs_text(case: Case) -> str:
     """What is out of the ordinary among a case's inputs, in words."""
     kinds = dict.fromkeys(kind for stream in case.values.values() for kind in _kinds(stream.array(len(stream))))
     return " and ".join(kinds) + " inputs"
@@ -155,7 +155,7 @@ def ranged(bench: Bench, finding: Finding) -> tuple[Finding, Tried]:
         if len(seen.edges()) > 2 * _MOST_RANGES or not between.size:
             break
         seen = seen.beside(tried(bench, finding.case, between))
-    message = _said(seen)
+    message = _text_of(seen)
     finding = _simplest(bench, finding, seen)
     return replace(finding, details=(*finding.details, (WRONG_FOR, message))), seen
 
@@ -216,7 +216,7 @@ def _unknown(seen: Tried) -> Array:
     return _numbers(np.concatenate(ordinal_runs), seen.inputs) if ordinal_runs else seen.inputs[:0]
 
 
-def _said(seen: Tried) -> str:
+def _text_of(seen: Tried) -> str:
     """The inputs that are wrong, in words; "" where none are."""
     inputs, wrong = seen.inputs, np.flatnonzero(seen.wrong)
     if not wrong.size:
@@ -227,10 +227,10 @@ def _said(seen: Tried) -> str:
         return f"{tally} values between {text(inputs[wrong[0]])} and {text(inputs[wrong[-1]])}"
     if wrong.size == inputs.size:
         return f"every x, {tally} values"
-    return f"{' or '.join(_run_said(inputs, int(run[0]), int(run[-1])) for run in runs)}, {tally} values"
+    return f"{' or '.join(_run_text(inputs, int(run[0]), int(run[-1])) for run in runs)}, {tally} values"
 
 
-def _run_said(inputs: Array, first: int, last: int) -> str:
+def _run_text(inputs: Array, first: int, last: int) -> str:
     low, high = text(inputs[first]), text(inputs[last])
     if first == last:
         return f"x = {low}"

@@ -33,12 +33,12 @@ class Need:
 
     Attributes:
         factor: the factor's name.
-        said: its level in the case, in words: "output strides".
+        wording: its level in the case, in words: "output strides".
         right: under what the case comes out right: "with a packed output".
     """
 
     factor: str
-    said: str
+    wording: str
     right: str
 
 
@@ -61,10 +61,10 @@ class Needs:
         """The names of the factors that remain."""
         return frozenset(need.factor for need in self.needs)
 
-    def told(self) -> str:
+    def wording(self) -> str:
         """In words: "ScaleBias and input strides (right without ScaleBias; right with a packed input)"."""
         needs = self.needs[::-1]  # what a caller chooses first stands first
-        words = [need.said for need in needs]
+        words = [need.wording for need in needs]
         names = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
         return f"{names} ({'; '.join(f'right {need.right}' for need in needs)})"
 
@@ -163,7 +163,7 @@ def _needs(bench: Bench, finding: Finding, factors: list[Factor]) -> Needs:
 def _need(bench: Bench, factor: Factor, finding: Finding, known: str = "") -> Need:
     if factor.name == "count":
         return Need(*counted(bench, finding, known))
-    return Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case))
+    return Need(factor.name, factor.wording(finding.case), factor.right(bench, finding.case))
 
 
 def with_needs(needs: Needs) -> Finding:
@@ -171,7 +171,7 @@ def with_needs(needs: Needs) -> Finding:
     finding = needs.finding
     if not needs.needs:
         return finding
-    details = (*finding.details, ("needs", needs.told()))
+    details = (*finding.details, ("needs", needs.wording()))
     return replace(finding, details=details, needs=tuple(sorted(needs.factors)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dmlcts.suites.attribution.shrink import TELLING, again, is_right, judged, layouts, resized
+from dmlcts.suites.attribution.shrink import DISTINGUISHING_COUNT, again, is_right, judged, layouts, resized
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.findings import Finding, streams_of
@@ -49,7 +49,7 @@ def counted(bench: Bench, finding: Finding, known: str = "") -> tuple[str, str, 
     count = case.operator.output.element_count
     text, place = f"{count} elements", count - 1
     if known in PLACES:
-        return known, _said(known, place), _RIGHT[known]
+        return known, _text_of(known, place), _RIGHT[known]
     if _keeps_a_wrong_one(finding):
         return "count", text, _with(bench, case, _one_fewer(case))
     if not _in_a_row(case) or case.expectation == "one value":
@@ -70,10 +70,10 @@ def counted(bench: Bench, finding: Finding, known: str = "") -> tuple[str, str, 
         return "count", text, right
     following = larger.operator.output.element_count - place
     factor = "element" if larger_finding.wrong == 1 else "tail" if larger_finding.wrong == following else "elements"
-    return factor, _said(factor, place), _RIGHT[factor]
+    return factor, _text_of(factor, place), _RIGHT[factor]
 
 
-def _said(factor: str, place: int) -> str:
+def _text_of(factor: str, place: int) -> str:
     return {
         "element": f"element {place}",
         "elements": f"element {place} and others after it",
@@ -122,4 +122,4 @@ def _with(bench: Bench, case: Case, fewer: Case | None) -> str:
     """How many elements come out right: those of ``fewer`` where that was seen, else a single one."""
     if fewer is not None and is_right(judged(bench, fewer)):
         return f"with {fewer.operator.output.element_count}"
-    return f"with {TELLING if case.expectation == 'one value' else 1}"
+    return f"with {DISTINGUISHING_COUNT if case.expectation == 'one value' else 1}"

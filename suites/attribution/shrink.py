@@ -26,10 +26,10 @@ from dmlcts.suites.judging.findings import (
     streams_of,
     value_clauses,
 )
-from dmlcts.suites.judging.one_value import telling_places
+from dmlcts.suites.judging.one_value import distinguishing_places
 
 _MOST_STEPWISE = 64
-TELLING = 3
+DISTINGUISHING_COUNT = 3
 _SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
 
 _RELATIONS = (
@@ -143,7 +143,7 @@ def single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
         return
     if case.expectation == "one value":
         for suspect in finding.suspects:
-            yield plain(bench, case, telling_values(case, suspect), TELLING)
+            yield plain(bench, case, distinguishing_values(case, suspect), DISTINGUISHING_COUNT)
     if case.expectation not in ("oracle", "idempotent", "odd", "contained"):
         return
     for suspect in finding.suspects:
@@ -254,10 +254,10 @@ def alike(case: Case) -> bool:
     return bool(wide) and all(name in wide or tensor.element_count == 1 for name, tensor in operator.inputs.items())
 
 
-def telling_values(case: Case, suspect: Suspect) -> Streams:
+def distinguishing_values(case: Case, suspect: Suspect) -> Streams:
     """The two values that show which integers open bounds became, and a third one: as few as "one value" takes."""
     x = case.values.first.array(case.operator.input.element_count)
-    low, high = telling_places(case.operator, x)
+    low, high = distinguishing_places(case.operator, x)
     return streams_of(case, ([x[low], x[high], suspect[0]],))
 
 

@@ -12,13 +12,20 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
-from dmlcts.suites.attribution.inputs import inputs_said, ordinary_inputs
-from dmlcts.suites.attribution.shrink import TELLING, layouts, resizable, resized, spread, telling_values
+from dmlcts.suites.attribution.inputs import ordinary_inputs, unusual_inputs_text
+from dmlcts.suites.attribution.shrink import (
+    DISTINGUISHING_COUNT,
+    distinguishing_values,
+    layouts,
+    resizable,
+    resized,
+    spread,
+)
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values, text
-from dmlcts.suites.combinations.sizes import layout_said
+from dmlcts.suites.combinations.sizes import layout_text
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Finding, streams_of
 
@@ -49,7 +56,7 @@ class Factor:
     Attributes:
         name: its name.
         without: cases that have it at its base level; it is needed where all of them come out right.
-        said: its level in a case, in words.
+        wording: its level in a case, in words.
         right: its base level, in words.
         replaces: whether a case without it takes the case's place: the guards before an offset are worth keeping,
             and no enumerator is simpler than another.
@@ -57,7 +64,7 @@ class Factor:
 
     name: str
     without: Callable[[Bench, Finding], Iterator[Case]]
-    said: Callable[[Case], str]
+    wording: Callable[[Case], str]
     right: Callable[[Bench, Case], str]
     replaces: bool = True
 
@@ -234,10 +241,10 @@ def _one_element(bench: Bench, finding: Finding) -> Iterator[Case]:
     if output.element_count < 2:
         return
     if case.expectation == "one value":
-        if not any(strides is not None for strides in laid.values()) and output.element_count > TELLING:
-            fewest = resized(case, (*([1] * (output.rank - 1)), TELLING), {})
+        if not any(strides is not None for strides in laid.values()) and output.element_count > DISTINGUISHING_COUNT:
+            fewest = resized(case, (*([1] * (output.rank - 1)), DISTINGUISHING_COUNT), {})
             for suspect in finding.suspects:
-                yield replace(fewest, values=telling_values(case, suspect))
+                yield replace(fewest, values=distinguishing_values(case, suspect))
         return
     alone = resized(case, (1,) * output.rank, laid)
     suspects = finding.suspects or (tuple(values.array(1)[0] for values in case.values.values()),)
@@ -293,7 +300,7 @@ def subject_of(bench: Bench, case: Case) -> Subject:
     return Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
 
 
-def _bounds_said(case: Case) -> str:
+def _bounds_text(case: Case) -> str:
     return " and ".join(f"{name} = {text(value)}" for name, value in _bounds(case).items())
 
 
@@ -313,7 +320,7 @@ def _other_enumerators(bench: Bench, finding: Finding) -> Iterator[Case]:
             yield _with_attributes(finding.case, {name: other})
 
 
-def _enumerator_said(case: Case) -> str:
+def _enumerator_text(case: Case) -> str:
     return " and ".join(value for value in case.operator.attributes.values() if isinstance(value, str))
 
 
@@ -346,7 +353,7 @@ def _without_activation(bench: Bench, finding: Finding) -> Iterator[Case]:
         yield _with_attributes(finding.case, fused)
 
 
-def _activation_said(case: Case) -> str:
+def _activation_text(case: Case) -> str:
     return "" if case.operator.activation is None else case.operator.activation.name
 
 
@@ -358,19 +365,19 @@ def _base(words: str) -> Callable[[Bench, Case], str]:
     return lambda bench, case: words
 
 
-def _strides_said(case: Case) -> str:
+def _strides_text(case: Case) -> str:
     """How the strided inputs are laid out; of an only input no more than that it has strides."""
     inputs = spread(case)
     if len(inputs) == 1:
         return "input strides"
     names = strided_inputs(case)
-    descriptions = [layout_said(name, inputs[name]) for name in names]
+    descriptions = [layout_text(name, inputs[name]) for name in names]
     if all(words.startswith("strides of") for words in descriptions):
         return f"strides of {' and '.join(names)}"  # of one element each, or as packed tensors have them
     return " and ".join(descriptions)
 
 
-def _packed_said(bench: Bench, case: Case) -> str:
+def _packed_text(bench: Bench, case: Case) -> str:
     return "with a packed input" if len(spread(case)) == 1 else "with packed inputs"
 
 
@@ -398,7 +405,7 @@ FACTORS = (
     ),
     Factor("total size", _exact_total_size, _fixed("a larger total size"), _base("with the exact one")),
     Factor("output strides", _packed_output, _fixed("output strides"), _base("with a packed output")),
-    Factor("input strides", _packed_input, _strides_said, _packed_said),
+    Factor("input strides", _packed_input, _strides_text, _packed_text),
     Factor("shape", _one_long_axis, lambda case: f"{len(long_axes(case))} dimensions above 1", _base("with one")),
     Factor(
         "rank",
@@ -410,12 +417,12 @@ FACTORS = (
         ),
     ),
     Factor("count", _one_element, lambda case: f"{case.operator.output.element_count} elements", _base("with 1")),
-    Factor("inputs", ordinary_inputs, inputs_said, _base("with ordinary inputs")),
-    Factor("bounds", _ordinary_bounds, _bounds_said, _base("with ordinary bounds")),
+    Factor("inputs", ordinary_inputs, unusual_inputs_text, _base("with ordinary inputs")),
+    Factor("bounds", _ordinary_bounds, _bounds_text, _base("with ordinary bounds")),
     Factor(
         "enumerator",
         _other_enumerators,
-        _enumerator_said,
+        _enumerator_text,
         lambda bench, case: (
             "with " + " and ".join(other for others in _enumerators(bench, case).values() for other in others)
         ),
@@ -427,5 +434,5 @@ FACTORS = (
         lambda case: "".join(_scaled(case)),
         lambda bench, case: f"without {''.join(_scaled(case))}",
     ),
-    Factor("activation", _without_activation, _activation_said, _base("without an activation")),
+    Factor("activation", _without_activation, _activation_text, _base("without an activation")),
 )

@@ -20,9 +20,16 @@ _FEW_TRIES = 2
 _MOST_TRIED = 1 << 20
 _SUFFIXES = (1, 4, 16, 64, 256)
 _MOST_DEVICES = 40
-_COMPANY_TRIES = 8
+_NEIGHBOUR_TRIES = 8
 _MANY_ELEMENTS = 1 << 16
-_COMPANY = ("beside others", "after another", "beside another", "beside other tensors", "after a refusal", "steps")
+_WITH_NEIGHBOURS = (
+    "beside others",
+    "after another",
+    "beside another",
+    "beside other tensors",
+    "after a refusal",
+    "steps",
+)
 _FROM_OUTPUT = "it changes with what the output held before: read from the output"
 REPEAT = 100
 
@@ -123,21 +130,21 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
         return finding
     if case.expectation == "on two devices":  # each device here would be a second one as well
         return finding
-    expectation = "oracle" if case.expectation in _COMPANY else case.expectation
+    expectation = "oracle" if case.expectation in _WITH_NEIGHBOURS else case.expectation
     alone = replace(case, beside=(), earlier=(), steps=(), expectation=expectation)
-    holds_company = alone != case
+    holds_neighbours = alone != case
     large = case.operator.output.element_count > _MANY_ELEMENTS
     turns = _turns(bench, case)
     dispatches = turns if large else 3 * turns + len(case.earlier) + 2 * len(case.beside) + len(case.steps)
     joint_judgements: list[Judgement] = []
     single: list[Judgement] = []
-    for _ in range(_FEW_TRIES if large else _COMPANY_TRIES):
+    for _ in range(_FEW_TRIES if large else _NEIGHBOUR_TRIES):
         fresh = bench.fresh()
         try:
             single += [judge_case(fresh, alone) for _ in range(dispatches)]
         finally:
             fresh.close()
-        joint_judgements.append(_in_company(bench, case) if holds_company else judge_case(bench, case))
+        joint_judgements.append(_beside_neighbours(bench, case) if holds_neighbours else judge_case(bench, case))
     apart = sum(_wrong(judgement, "fail") for judgement in single)
     together = sum(_wrong(judgement, "fail") for judgement in joint_judgements)
     if not apart and together == len(joint_judgements) and len(set(map(_digest, joint_judgements))) == 1:
@@ -153,7 +160,7 @@ def _turns(bench: Bench, case: Case) -> int:
     return len(on_other_tensors(subject, case.operator)) + 1
 
 
-def _in_company(bench: Bench, case: Case) -> Judgement:
+def _beside_neighbours(bench: Bench, case: Case) -> Judgement:
     """The case, with all that it holds besides, on a device that has run nothing yet."""
     fresh = bench.fresh()
     try:

@@ -13,7 +13,7 @@ from dmlcts.suites.benchmarks.bench_document import better, costs, dearer, docum
 from dmlcts.suites.benchmarks.engine_cost import engine_cost
 from dmlcts.suites.benchmarks.judging_speed import SWEEP_BAR, Figure, sweep_name, swept, yardsticks_and_judging
 
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 
 _SWEEPS = (
     # operator, data type, targets (0: all), compiled, what it must reach
@@ -46,7 +46,7 @@ class Measured:
     isolation: str
 
 
-def figures_of(asked: Measured, report: Told, only: Collection[str] = ()) -> list[Figure]:
+def figures_of(asked: Measured, report: Report, only: Collection[str] = ()) -> list[Figure]:
     """The yardsticks, judging alone, and the sweeps, or those of the sweeps whose names are asked for.
 
     Args:
@@ -81,8 +81,8 @@ def again_where_slower(
     asked: Measured,
     benchmark: Mapping[str, Any],
     reference: Mapping[str, Any],
-    report: Told,
-    measure: Callable[[Measured, Told, Collection[str]], list[Figure]] = figures_of,
+    report: Report,
+    measure: Callable[[Measured, Report, Collection[str]], list[Figure]] = figures_of,
 ) -> dict[str, tuple[float, float]]:
     """Each figure's share of ``np.rint``'s rate, now and in the reference; what seems slower is measured twice again.
 
@@ -108,8 +108,8 @@ def again_where_slower(
 def again_where_dearer(
     benchmark: Mapping[str, Any],
     reference: Mapping[str, Any],
-    report: Told,
-    measure: Callable[[Sequence[str], Told], dict[str, Any]] = engine_cost,
+    report: Report,
+    measure: Callable[[Sequence[str], Report], dict[str, Any]] = engine_cost,
 ) -> dict[str, tuple[float, float]]:
     """What the engine costs, now and in the reference; what seems dearer is measured twice again, and the least counts.
 

@@ -21,7 +21,7 @@ MEMORY_BAR = 400 << 20
 PROCESSOR_BAR = 1.5
 QUICK_OPERATORS = ("CLIP", "ROUND", "THRESHOLD")
 _ROUNDS = 3
-_MOST_SAID = 500
+_MOST_CHARACTERS = 500
 _ENTRY = "from dmlcts.suites.commands.entry import main; main()"
 _FIRST_CASE = f"""
 import os
@@ -69,7 +69,7 @@ def _run(script: str, words: Sequence[str], *codes: int) -> _Spent:
             raise
         if process.returncode not in codes:
             errors.seek(0)
-            message = errors.read().decode(errors="replace").strip()[-_MOST_SAID:]
+            message = errors.read().decode(errors="replace").strip()[-_MOST_CHARACTERS:]
             raise UsageError(
                 f"`dmlcts {' '.join(words)}` ended with exit code {process.returncode}: {message}",
                 "make it run, or measure with --no-run",

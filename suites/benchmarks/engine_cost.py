@@ -28,7 +28,7 @@ from dmlcts.specs import DataType, OperatorDesc, Region, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.printing import print_line
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
@@ -310,4 +310,4 @@ def engine_cost(operators: Sequence[str], report: Callable[[str], None]) -> dict
 def main() -> None:
     """Measure what the command line names: an operator's quick run, or a case."""
     words = sys.argv[1:]
-    say(json.dumps(quick_beside_bare(*words) if words else case_cost()))
+    print_line(json.dumps(quick_beside_bare(*words) if words else case_cost()))

@@ -72,7 +72,7 @@ def dispatcher(bench: Bench, case: Case) -> Callable[[], Any]:
     return dispatch
 
 
-def tell(figures: dict[str, Any], most_seconds: float, most_share: float) -> bool:
+def print_figures(figures: dict[str, Any], most_seconds: float, most_share: float) -> bool:
     """Print what was measured beside what it may be.
 
     Args:
@@ -124,7 +124,7 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
 def main(backend: str, rounds: int, bulk_rounds: int, elements: int) -> None:
     """Measure what isolation costs; exit code 1 where it is more than it may."""
     figures = measure(backend, rounds, bulk_rounds, elements)
-    sys.exit(tell(figures, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
+    sys.exit(print_figures(figures, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
 
 
 if __name__ == "__main__":

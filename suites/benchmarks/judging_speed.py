@@ -26,8 +26,8 @@ from dmlcts.suites.benchmarks.memory_use import MemoryWatch
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.targets import Plan, resized
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-from dmlcts.suites.sweeping.crews.processes import Processes
-from dmlcts.suites.sweeping.crews.workers import Orders
+from dmlcts.suites.sweeping.worker_pools.processes import Processes
+from dmlcts.suites.sweeping.worker_pools.workers import Orders
 
 JUDGING_BAR = 800e6
 SWEEP_BAR = 600e6
@@ -198,7 +198,7 @@ def swept(
     compiled: bool = True,
     bar: float = 0.0,
     isolation: str = "process",
-    lanes: int = 0,
+    slot_count: int = 0,
     tensor_elements: int = 0,
     threads: int = 0,
     streams: bool = True,
@@ -217,7 +217,7 @@ def swept(
         compiled: use the compiled comparison.
         bar: what it must reach.
         isolation: "process", or "none" for one process with the judge.
-        lanes: tensors in flight on a device, 0 for the usual.
+        slot_count: tensors in flight on a device, 0 for the usual.
         tensor_elements: elements of a tensor, likewise.
         threads: threads that judge what comes back from a stream, likewise.
         streams: use streams where the backend has them.
@@ -232,7 +232,7 @@ def swept(
             str(Path(folder)),
             compiled=compiled,
             isolation=isolation,
-            lanes=lanes,
+            slot_count=slot_count,
             tensor_elements=tensor_elements,
             threads=threads,
             streams=streams,

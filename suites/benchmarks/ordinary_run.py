@@ -17,7 +17,7 @@ import pytest
 
 from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.specs import UsageError
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.printing import print_line
 from dmlcts.suites.families.family import Attempt, Probe
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
@@ -135,7 +135,7 @@ def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence
 
 def _main() -> None:
     backend, options, operators = json.loads(sys.argv[1])
-    say(json.dumps(ordinary_run(backend, tuple(options), operators)))
+    print_line(json.dumps(ordinary_run(backend, tuple(options), operators)))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends import DeviceInfo
 from dmlcts.specs import OperatorDesc, Region, UsageError
-from dmlcts.suites.benchmarks.isolation_overhead import clip_case, dispatcher, in_turn, tell, timed
+from dmlcts.suites.benchmarks.isolation_overhead import clip_case, dispatcher, in_turn, print_figures, timed
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.running.options import Settings
 
@@ -137,7 +137,7 @@ def main(runner: str | None, rounds: int, bulk_rounds: int, elements: int) -> No
     """Measure what a runner costs; exit code 1 where it is more than it may."""
     with contextlib.ExitStack() as stack:
         figures = measure(runner or stack.enter_context(skeleton()), rounds, bulk_rounds, elements)
-    sys.exit(tell(figures, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
+    sys.exit(print_figures(figures, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
 
 
 if __name__ == "__main__":

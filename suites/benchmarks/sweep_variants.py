@@ -19,7 +19,7 @@ import click
 from dmlcts.reports.documents.results import environment, suite_identity
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.suites.benchmarks.judging_speed import Figure, swept
-from dmlcts.suites.console.saying import complain
+from dmlcts.suites.console.printing import complain
 
 _BINARY = 1 << 20
 
@@ -27,8 +27,14 @@ _BINARY = 1 << 20
 def _variants(
     sizes: list[int], slots: list[int], threads: list[int], workers: list[int], isolations: list[str], plain: bool
 ) -> Iterator[dict[str, Any]]:
-    for isolation, number, size, lanes, judging in itertools.product(isolations, workers, sizes, slots, threads):
-        yield {"isolation": isolation, "workers": number, "tensor_elements": size, "lanes": lanes, "threads": judging}
+    for isolation, number, size, slot_count, judging in itertools.product(isolations, workers, sizes, slots, threads):
+        yield {
+            "isolation": isolation,
+            "workers": number,
+            "tensor_elements": size,
+            "slot_count": slot_count,
+            "threads": judging,
+        }
     for isolation in isolations if plain else ():
         yield {"isolation": isolation, "workers": 1, "streams": False}
 
@@ -39,7 +45,7 @@ def _line(variant: dict[str, Any], figure: Figure) -> str:
         "uploading"
         if not variant.get("streams", True)
         else (
-            f"2^{size.bit_length() - 1 if size else '-'} x {variant['lanes'] or '-'}, "
+            f"2^{size.bit_length() - 1 if size else '-'} x {variant['slot_count'] or '-'}, "
             f"{variant['threads'] or '-'} threads"
         )
     )

@@ -216,7 +216,7 @@ class Case:
                 f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
                 "use a file that dmlcts wrote under failures/",
             )
-        neighbours = tuple(_read_company(DataReader(entry, "beside"), operator) for entry in beside)
+        neighbours = tuple(_read_neighbour(DataReader(entry, "beside"), operator) for entry in beside)
         if neighbours and operator not in neighbours:
             raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
         steps = reader.data.get("steps", [])
@@ -278,5 +278,5 @@ def _read_steps(written: list[Any]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _read_company(reader: DataReader, own: OperatorDesc) -> OperatorDesc:
+def _read_neighbour(reader: DataReader, own: OperatorDesc) -> OperatorDesc:
     return OperatorDesc(reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"), own.tensors, read_attributes(reader))

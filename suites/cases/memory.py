@@ -31,7 +31,7 @@ _BLOCK = 1 << 16  # numbers compared at once, so that what that leaves stays in 
 _PATTERN_BYTES = (1 << 20) + 7  # odd, so that the pattern's repetition never falls in step with a tensor's
 _TURN_BYTES = 104_729  # a prime: by so much the pattern is turned from one dispatch of a relation to the next
 _STOCK_BYTES = 1 << 16
-_TELLING = 64  # elements by which steady masks know a dispatch
+_MASK_ELEMENTS = 64  # elements by which steady masks know a dispatch
 _WORDS_AT_ONCE = 1 << 14
 _INNER_BITS = np.uint64(0x7E7E_7E7E_7E7E_7E7E)
 _HIGHEST_BITS = np.uint64(0x8080_8080_8080_8080)
@@ -110,7 +110,7 @@ class Masks:
             size: how many bytes its outputs have.
             inputs: 1-D, elements that it is given.
         """
-        place = zlib.crc32(inputs[:_TELLING].tobytes()) % (_STOCK_BYTES // 8) if self._steady else 0
+        place = zlib.crc32(inputs[:_MASK_ELEMENTS].tobytes()) % (_STOCK_BYTES // 8) if self._steady else 0
         if size <= _STOCK_BYTES:
             return Mask(self._taken(-(-size // 8), place), ())
         return Mask(None, tuple(int(word) for word in self._taken(4, place)))

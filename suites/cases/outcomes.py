@@ -87,7 +87,7 @@ def mishap_of(error: BaseException) -> Mishap:
     words = words_of(error)
     message = f"{type(error).__name__}: {words}" if words else type(error).__name__
     if isinstance(error, RemoteError):
-        message = error.said
+        message = error.message
     kind = error_kind(error)
     match kind:
         case "device_lost":

@@ -335,12 +335,12 @@ class Absent:
     Attributes:
         case: its position in the plan.
         outcome: "refused", or the outcome of what happened instead.
-        said: what the implementation said.
+        wording: what the implementation said.
     """
 
     case: int
     outcome: str
-    said: str
+    wording: str
 
 
 def gather(bench: Bench, planned: Sequence[Planned]) -> tuple[bytes, list[Absent]]:
@@ -380,12 +380,12 @@ class Wrong:
     Attributes:
         planned: the case.
         elements: how many elements are wrong.
-        said: the first of them, for a person.
+        wording: the first of them, for a person.
     """
 
     planned: Planned
     elements: int
-    said: str
+    wording: str
 
 
 def judge(planned: Sequence[Planned], outputs: bytes, absent: frozenset[int], tables: Tables) -> list[Wrong]:

@@ -20,7 +20,7 @@ from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 
-MOST_TOLD = 8
+MOST_REPORTED = 8
 """Failures that are told in full, one for each clause, operator and element type; the rest is counted."""
 
 
@@ -30,11 +30,11 @@ class Broken:
 
     Attributes:
         planned: the case.
-        said: what was seen when the evidence was gathered.
+        wording: what was seen when the evidence was gathered.
     """
 
     planned: evidence.Planned
-    said: str
+    wording: str
 
 
 def broken(
@@ -54,15 +54,17 @@ def broken(
         waived: whether a waiver covers a clause, operator and data type (``None`` where none does).
     """
     missing = frozenset(item.case for item in absent)
-    broken_cases = [Broken(planned[item.case], f"no output: {item.outcome}, {item.said}") for item in absent]
+    broken_cases = [Broken(planned[item.case], f"no output: {item.outcome}, {item.wording}") for item in absent]
     for wrong in evidence.judge(planned, outputs, missing, tables):
         case = wrong.planned.case
         if waived(case.clause, case.operator.name, case.data_type.name) is None:
-            broken_cases.append(Broken(wrong.planned, wrong.said))
+            broken_cases.append(Broken(wrong.planned, wrong.wording))
     return broken_cases
 
 
-def tell(bench: Bench, broken_cases: Sequence[Broken], settings: Settings, say: Callable[[str], None]) -> None:
+def print_failures(
+    bench: Bench, broken_cases: Sequence[Broken], settings: Settings, print_line: Callable[[str], None]
+) -> None:
     """Say what is wrong with the evidence, and write the files that replay it into the results folder.
 
     Raises:
@@ -73,17 +75,17 @@ def tell(bench: Bench, broken_cases: Sequence[Broken], settings: Settings, say: 
         case = failure.planned.case
         first.setdefault((case.clause, case.operator.name, case.data_type.name), failure)
     records: dict[str, FailureRecord] = {}
-    for failure in list(first.values())[:MOST_TOLD]:
+    for failure in list(first.values())[:MOST_REPORTED]:
         for record in _failures(bench, failure, settings):
             records.setdefault(record.file, record)
     folder = prepare_failures(settings.results)
     for name, record in records.items():
         write_text(folder / name, dump_yaml(failure_document(record, suite_version())))
-        say(f"\n{record.text}")
-    more = len(first) - MOST_TOLD
+        print_line(f"\n{record.text}")
+    more = len(first) - MOST_REPORTED
     if more > 0:
-        say(f"\n… and of {more} more clauses, operators and element types")
-    say(f"\ndmlcts: the evidence is wrong in {many(len(broken_cases), 'case')}")
+        print_line(f"\n… and of {more} more clauses, operators and element types")
+    print_line(f"\ndmlcts: the evidence is wrong in {many(len(broken_cases), 'case')}")
 
 
 def _failures(bench: Bench, failure: Broken, settings: Settings) -> list[FailureRecord]:
@@ -91,7 +93,7 @@ def _failures(bench: Bench, failure: Broken, settings: Settings) -> list[Failure
     with bench.steadily():
         findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
     if not findings:
-        details = (("seen", failure.said), ("again", "dispatched again, the same case came out right"))
+        details = (("seen", failure.wording), ("again", "dispatched again, the same case came out right"))
         findings = [
             Finding(
                 "execution.repeatable",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dmlcts.reports.certification.structure import Context
-from dmlcts.reports.certification.verdict import Said, Status, first_of_each
+from dmlcts.reports.certification.verdict import Statements, Status, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.specs.number_text import many
@@ -14,7 +14,7 @@ from dmlcts.specs.number_text import many
 _LEAST_CASES = 2  # a run makes some twenty for each tally
 
 
-def check_records(context: Context, expected: Sequence[str] | None) -> Said:
+def check_records(context: Context, expected: Sequence[str] | None) -> Statements:
     """Every item of the profile has exactly one record, and there is no other; each says what its tests judged.
 
     Args:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dmlcts.reports.certification import archive, signing
-from dmlcts.reports.certification.drafts import draft_reasons, owes_sweep, waived_verdict
+from dmlcts.reports.certification.drafts import draft_reasons, requires_sweep, waived_verdict
 from dmlcts.reports.certification.identity import Reference
 from dmlcts.reports.certification.operators import named_operators, wanted_operators
 from dmlcts.reports.certification.submission import (
@@ -161,7 +161,7 @@ def _run_now(order: Order) -> Ran:
     return Ran(load_results(order.settings.results), (tuple(run.records),), log.getvalue())
 
 
-def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
+def _run_before(order: Order, print_line: Callable[[str], None]) -> Ran:
     """What the results folders of an earlier run hold; shards are joined into the order's own folder."""
     settings = order.settings
     journals = [read_journal(part) for part in order.parts]
@@ -176,24 +176,24 @@ def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
         raise UsageError("; ".join(problems), "certify it with its own options")
     log = io.StringIO()
 
-    def told(line: str) -> None:
+    def report_line(line: str) -> None:
         log.write(f"{line}\n")
-        say(line)
+        print_line(line)
 
     if len(journals) == 1 and journals[0].header.get("shard") is None:
-        told(f"the run in {order.parts[0]}, ended: {journals[0].ended}")
+        report_line(f"the run in {order.parts[0]}, ended: {journals[0].ended}")
         return Ran(load_results(order.parts[0]), (journals[0].records,), log.getvalue())
-    results = merging.merge(order.parts, str(settings.results), told, settings.waivers)
+    results = merging.merge(order.parts, str(settings.results), report_line, settings.waivers)
     journals.sort(key=lambda journal: int(str(journal.header["shard"]).partition("/")[0]))
     return Ran(results, tuple(journal.records for journal in journals), log.getvalue())
 
 
-def certify(order: Order, say: Callable[[str], None]) -> Verdict:
+def certify(order: Order, print_line: Callable[[str], None]) -> Verdict:
     """Run the suite, gather the evidence, write the archive.
 
     Args:
         order: what was asked for.
-        say: is told what happens, line by line.
+        print_line: is told what happens, line by line.
 
     Returns:
         The verdict of run, evidence and sweep together, for the command's exit code: a draft is INCOMPLETE at best.
@@ -223,39 +223,39 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     _check_output(order.output)
     _check_operators(settings)
     if not order.parts:
-        say(expected(settings, order.workers))
-    ran = _run_before(order, say) if order.parts else _run_now(order)
+        print_line(expected(settings, order.workers))
+    ran = _run_before(order, print_line) if order.parts else _run_now(order)
     results = ran.results
     verdict = Verdict(results["verdict"])
     if verdict is not Verdict.CONFORMANT and not order.draft:
-        say(f"dmlcts: nothing to certify: the verdict is {verdict}; --draft makes a draft of it")
+        print_line(f"dmlcts: nothing to certify: the verdict is {verdict}; --draft makes a draft of it")
         return verdict
     bench = settings.open()
     try:
         members = run_members(ran)
-        say("dmlcts: gathering evidence")
+        print_line("dmlcts: gathering evidence")
         level = bench.level
         named = named_operators(settings.operators, settings.tables, level)
         planned = evidence.plan(settings.tables, level, settings.seed, order.challenge, named)
         outputs, absent = evidence.gather(bench, planned)
         wrong = evidence_failures.broken(planned, outputs, absent, settings.tables, settings.waivers.covering)
         if wrong:
-            evidence_failures.tell(bench, wrong, settings, say)
+            evidence_failures.print_failures(bench, wrong, settings, print_line)
             if not order.draft:
-                say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
+                print_line("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
                 return Verdict.NOT_CONFORMANT
         carried, evidence_document = evidence_members(planned, outputs, absent)
     finally:
         bench.close()
     members |= carried
     standing = ""
-    if owes_sweep(settings.tables, level, named):
-        standing = _swept(order, level, members, say)
+    if requires_sweep(settings.tables, level, named):
+        standing = _swept(order, level, members, print_line)
     if order.waivers is not None:
         members[archive.WAIVERS] = read_bounded(order.waivers, 1 << 20)
     due = reasons(verdict.value, standing)
     if due and not order.draft:
-        say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
+        print_line(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
         return _worse(verdict, standing)
     statement = {
         **statement_of(order, results, reference),
@@ -279,11 +279,11 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     accepted = verification.standing is (Standing.DRAFT if draft else Standing.PASS)
     made = _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "", "INCOMPLETE" if draft else "")
     for line in verification.text(exit_code(made) if accepted else _REFUSED):
-        say(line)
+        print_line(line)
     if not accepted:
         raise NotVerifiable(verification.summary())
     archive.write(order.output, sealed)
-    say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
+    print_line(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
     return made
 
 
@@ -294,11 +294,11 @@ def _worse(verdict: Verdict, *standings: str) -> Verdict:
     return next((worst for worst in known if worst.value in verdicts), Verdict.CONFORMANT)
 
 
-def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Callable[[str], None]) -> str:
+def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], print_line: Callable[[str], None]) -> str:
     """Add the sweep to the members; what is wrong with it, in one word."""
     if order.settings.profile != "certification":
         return "missing"
-    record = certified_sweep.sweep(order.settings, level, say)
+    record = certified_sweep.sweep(order.settings, level, print_line)
     members[archive.SWEEP] = written(record)
     verdict = waived_verdict(record, order.settings.waivers)
     return "" if verdict is Verdict.CONFORMANT else verdict.value
@@ -378,7 +378,7 @@ def evidence_members(
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The members of a submission that hold its evidence, and what its statement says of them."""
     summary = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
-    named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
+    named = [{"case": item.case, "outcome": item.outcome, "said": item.wording} for item in absent]
     document = {"format": EVIDENCE_FORMAT, **summary, "absent": named}
     return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, summary
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dmlcts.reports.certification import archive, drafts
 from dmlcts.reports.certification.structure import Context
-from dmlcts.reports.certification.verdict import Said, Status
+from dmlcts.reports.certification.verdict import Statements, Status
 from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.results import verdict_of
 from dmlcts.specs import DataType, FeatureLevel
@@ -21,7 +21,7 @@ _NOTHING = ("wrong", "unwritten", "strays", "altered", "stopped")
 _FOLDER = "sweep"
 
 
-def owed_plan(tables: Tables, level: FeatureLevel) -> Plan:
+def certification_plan(tables: Tables, level: FeatureLevel) -> Plan:
     """The targets that the sweep of a certification has."""
     table = tables.operators[drafts.SWEPT_OPERATOR]
     return plan(tables, level, operators=[table], data_types=[DataType.FLOAT32])
@@ -30,7 +30,7 @@ def owed_plan(tables: Tables, level: FeatureLevel) -> Plan:
 def sweep(
     settings: Settings,
     level: FeatureLevel,
-    say: Callable[[str], None],
+    print_line: Callable[[str], None],
     cut: Callable[[Plan], Plan] = lambda whole: whole,
 ) -> dict[str, Any]:
     """Sweep the implementation that the settings name; the record is also left in a folder of the run's.
@@ -40,7 +40,7 @@ def sweep(
     Args:
         settings: the run's.
         level: the level that is judged.
-        say: is told what happens.
+        print_line: is told what happens.
         cut: cuts the plan down, for trials.
 
     Returns:
@@ -51,9 +51,9 @@ def sweep(
     """
     from dmlcts.suites.sweeping import showing
     from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-    from dmlcts.suites.sweeping.crews.processes import Processes
-    from dmlcts.suites.sweeping.crews.workers import Orders
     from dmlcts.suites.sweeping.record import publish
+    from dmlcts.suites.sweeping.worker_pools.processes import Processes
+    from dmlcts.suites.sweeping.worker_pools.workers import Orders
 
     options = [f"{key}={value}" for key, value in settings.options]
     chosen = Settings.read(
@@ -66,12 +66,12 @@ def sweep(
         seed=settings.seed,
         isolation="process",
     )
-    say(f"dmlcts: sweeping {drafts.SWEPT_OPERATOR} over every FLOAT32")
+    print_line(f"dmlcts: sweeping {drafts.SWEPT_OPERATOR} over every FLOAT32")
     processes = Processes(Orders(settings.backend, tuple(options), str(chosen.results), str(level)))
     try:
         swept = Sweep.planned(chosen, processes.describe())
         swept.plan = cut(swept.plan)
-        with held(swept, say=say) as journal:
+        with held(swept, print_line=print_line) as journal:
             with showing.progress(swept, processes.size) as report:
                 conduct(swept, processes, report, journal)
             size = processes.size
@@ -82,11 +82,11 @@ def sweep(
     return record
 
 
-def check_sweep(context: Context) -> Said:
+def check_sweep(context: Context) -> Statements:
     """The sweep of FLOAT32 ROUND is there where the level owes it: every mode, every pattern, nothing wrong."""
     level = FeatureLevel.parse(context.statement["feature_level"])
     excused = Status.OPEN if context.draft else Status.FAIL
-    if not drafts.owes_sweep(context.reference.tables, level, context.operators):
+    if not drafts.requires_sweep(context.reference.tables, level, context.operators):
         if context.submission.sweep is None:
             yield Status.PASS, "none is owed: FLOAT32 ROUND is not certified"
         else:
@@ -96,7 +96,7 @@ def check_sweep(context: Context) -> Said:
     if document is None:
         yield excused, "the sweep of FLOAT32 ROUND is missing"
         return
-    faults = [*_foreign(document, context), *_gaps(document, owed_plan(context.reference.tables, level))]
+    faults = [*_foreign(document, context), *_gaps(document, certification_plan(context.reference.tables, level))]
     yield from ((Status.FAIL, fault) for fault in faults)
     if document["environment"].get("isolation") != "process":
         yield excused, "the sweep was judged in a process in which code of the implementation ran"

@@ -18,7 +18,7 @@ from dmlcts.reports.certification.identity import Reference
 from dmlcts.reports.certification.operators import obliged_operators, wanted_operators
 from dmlcts.reports.certification.structure import Context
 from dmlcts.reports.certification.submission import Submission
-from dmlcts.reports.certification.verdict import Line, Said, Status, Verification, first_of_each
+from dmlcts.reports.certification.verdict import Line, Statements, Status, Verification, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.results import RunInfo, build_results, stable
 from dmlcts.reports.summaries.because import explained
@@ -28,11 +28,11 @@ from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.command import certify_words
 from dmlcts.suites.certification.records import check_records
 from dmlcts.suites.certification.sweep import check_sweep
-from dmlcts.suites.combinations.coverage import told as told_of
-from dmlcts.suites.running.options import covering_of, owed_rows
+from dmlcts.suites.combinations.coverage import combinations_of as combinations_of
+from dmlcts.suites.running.options import covering_of, required_rows
 
 
-def check_command(context: Context) -> Said:
+def check_command(context: Context) -> Statements:
     """The command is `dmlcts certify` with its closed list of options, and asks for what was done."""
     options = certify_words(context.statement["command"])
     statement = context.statement
@@ -58,7 +58,7 @@ def check_command(context: Context) -> Said:
         yield Status.PASS, "the command asks for this"
 
 
-def check_results(context: Context) -> Said:
+def check_results(context: Context) -> Statements:
     """The results, and with them the verdict, follow from the records, the tables and the waivers."""
     submission, statement = context.submission, context.statement
     results = submission.results
@@ -66,7 +66,7 @@ def check_results(context: Context) -> Said:
     waivers = submission.waivers
     rebuilt = build_results(
         waivers.apply(submission.records),
-        _owed(context),
+        _required_rows(context),
         _run(results, context.now),
         tables,
         unsupported=_unsupported(results["device"]),
@@ -74,9 +74,9 @@ def check_results(context: Context) -> Said:
     )
     if "combinations" in results:  # results of earlier versions say nothing of them
         level = FeatureLevel.parse(statement["feature_level"])
-        subjects = {(operator, data_type) for _, operator, data_type, _ in _owed(context)}
-        rebuilt |= told_of(submission.records, tables, level, results["profile"], subjects, results["seed"])
-    rebuilt |= waivers.told(rebuilt)
+        subjects = {(operator, data_type) for _, operator, data_type, _ in _required_rows(context)}
+        rebuilt |= combinations_of(submission.records, tables, level, results["profile"], subjects, results["seed"])
+    rebuilt |= waivers.reported(rebuilt)
     rebuilt = explained(rebuilt, tables)
     faults = list(_differences(stable(rebuilt), stable(results)))
     if rebuilt["verdict"] != statement["verdict"]:
@@ -142,7 +142,7 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
     return row["id"], row["operator"], row["data_type"]
 
 
-def check_evidence(context: Context) -> Said:
+def check_evidence(context: Context) -> Statements:
     """The carried outputs are those of the verifier's own plan, and right."""
     statement, record, tables = context.statement, context.submission.evidence, context.reference.tables
     level = FeatureLevel.parse(statement["feature_level"])
@@ -173,7 +173,7 @@ def check_evidence(context: Context) -> Said:
     broken = _waived_rows(context)
     waived = [failure for failure in wrong if _row(failure) in broken]
     unexcused = [failure for failure in wrong if _row(failure) not in broken]
-    yield from first_of_each(Status.FAIL if conforming else Status.OPEN, map(_told, unexcused))
+    yield from first_of_each(Status.FAIL if conforming else Status.OPEN, map(_reported, unexcused))
     if not unexcused and not absent:
         right = "all right" if not waived else f"all right but {many(len(waived), 'case')} of waived clauses"
         yield Status.PASS, f"{many(len(planned), 'case')}, {size:,} bytes of outputs judged again, {right}"
@@ -181,10 +181,10 @@ def check_evidence(context: Context) -> Said:
         yield Status.PASS, f"{len(wrong)} of {len(planned)} cases are wrong, as the verdict has it"
 
 
-def _told(wrong: evidence.Wrong) -> tuple[str, str]:
+def _reported(wrong: evidence.Wrong) -> tuple[str, str]:
     """A wrong case in a sentence; those of one operator are of one kind."""
     more = f" ({wrong.elements} elements)" if wrong.elements > 1 else ""
-    return wrong.planned.case.operator.name, f"wrong output in {wrong.planned.identity}: {wrong.said}{more}"
+    return wrong.planned.case.operator.name, f"wrong output in {wrong.planned.identity}: {wrong.wording}{more}"
 
 
 def _row(wrong: evidence.Wrong) -> tuple[str, str, str]:
@@ -194,14 +194,16 @@ def _row(wrong: evidence.Wrong) -> tuple[str, str, str]:
 
 def _waived_rows(context: Context) -> set[tuple[str, str, str]]:
     """The rows that the run itself found broken, under a waiver; a waiver alone excuses no output."""
-    return {_key(row) for row in structure.rows_told(context.submission) if row["outcome"] == Outcome.WAIVED.value}
+    return {
+        _key(row) for row in structure.rows_with_waived(context.submission) if row["outcome"] == Outcome.WAIVED.value
+    }
 
 
-def _owed(context: Context) -> list[tuple[str, str, str, str]]:
+def _required_rows(context: Context) -> list[tuple[str, str, str, str]]:
     """The rows that the run owed; that a certification has the profile in which all are owed is checked elsewhere."""
     statement, tables = context.statement, context.reference.tables
     covering = covering_of(tables, statement["profile"], statement["seed"])
-    return list(owed_rows(tables, FeatureLevel.parse(statement["feature_level"]), context.operators, covering))
+    return list(required_rows(tables, FeatureLevel.parse(statement["feature_level"]), context.operators, covering))
 
 
 def verify_members(
@@ -249,7 +251,7 @@ def verify_members(
         "evidence": check_evidence,
         "sweep": check_sweep,
     }
-    return Verification(_lines(checks, context), draft, about, structure.rows_told(submission))
+    return Verification(_lines(checks, context), draft, about, structure.rows_with_waived(submission))
 
 
 def _lines(checks: Mapping[str, structure.Check], context: Context) -> tuple[Line, ...]:

@@ -122,7 +122,7 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     if subject.of_one_type:
         attributes, values = _attributes(_attributed(own), recipe, laid.count)
     else:
-        attributes, values = _told(subject, recipe), _together(subject, recipe, laid)
+        attributes, values = _reported(subject, recipe), _together(subject, recipe, laid)
     expectation = _HISTORIES.get(levels["history"], "oracle")
     if not subject.data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
@@ -247,7 +247,7 @@ def _of_types(subject: Subject, laid: _Laid) -> dict[str, TensorDesc]:
     return tensors
 
 
-def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
+def _reported(subject: Subject, recipe: Recipe) -> dict[str, Any]:
     """The attributes of an operator of several inputs, or with an output or bounds of another type.
 
     Numbers are no factor: they are drawn.

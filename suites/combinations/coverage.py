@@ -153,13 +153,13 @@ class _Kind:
     Attributes:
         encoder: of its operator and type.
         subject: its operator's name and its type's.
-        given: the levels of its attributes.
+        attribute_levels: the levels of its attributes.
         form: what the levels of its tensors depend on besides these.
     """
 
     encoder: _Encoder
     subject: tuple[str, str]
-    given: int
+    attribute_levels: int
     form: _Form
 
 
@@ -219,7 +219,7 @@ class Seen:
         if kind.subject not in self._rows:
             self._rows[kind.subject] = (kind.encoder, set())
         shown = form.of_values(input_of(case.values[laid.shown], laid.number), history)
-        self._rows[kind.subject][1].add(kind.given + laid.levels + shown)
+        self._rows[kind.subject][1].add(kind.attribute_levels + laid.levels + shown)
 
     def _kind(self, operator: OperatorDesc) -> _Kind | None:
         factors = self._tables.factors
@@ -297,7 +297,7 @@ def counts(space: Space, rows: NDArray[np.intp]) -> dict[str, dict[str, int]]:
     return summary
 
 
-def told(
+def combinations_of(
     records: Iterable[ItemRecord],
     tables: Tables,
     level: FeatureLevel,

@@ -21,7 +21,7 @@ from dmlcts.suites.generation import edge_values
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
-_LEAST_TELLING = 13  # the integers below are in every stream
+_LEAST_DISTINGUISHING = 13  # the integers below are in every stream
 _SPRINKLED = 16  # of so many elements one is special, whatever the level: what only such show needs no third factor
 Generator = np.random.Generator
 
@@ -90,7 +90,7 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
         chosen = edge_values.inputs(data_type)
         if not data_type.is_floating:
             wide = chosen.astype(np.float64)
-            chosen = chosen[np.abs(wide) >= _LEAST_TELLING]
+            chosen = chosen[np.abs(wide) >= _LEAST_DISTINGUISHING]
         share = 4
     elif level == "ties":
         low = max(1, min(power, 8))

@@ -16,7 +16,7 @@ from dmlcts.suites.combinations.covering import covering_array
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import asked, flat_offsets, possible
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 _JOINT = "several constraints together"
 
 
@@ -68,12 +68,12 @@ def spared_levels(factors: FactorsTable, space: Space, data_type: DataType, prof
                 yield f"{factor.name} {level} {amount} ({why})"
 
 
-def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
+def print_combinations(tables: Tables, print_line: PrintLine, profile: str = "quick") -> int:
     """Say, operator by operator, which pairs of levels there are, which are covered, and why the others are not.
 
     Args:
         tables: the tables.
-        say: is given each line.
+        print_line: is given each line.
         profile: whose covering arrays are looked at.
 
     Returns:
@@ -85,7 +85,7 @@ def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
     missed = 0
     excluded: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     spared: dict[str, list[str]] = defaultdict(list)
-    say(f"combinations: pairs of levels in the {profile} profile, by operator and data type")
+    print_line(f"combinations: pairs of levels in the {profile} profile, by operator and data type")
     for table, data_type, space in _spaces(tables, profile):
         name = f"{table.short_name} {data_type.name}"
         array = covering_array(space, 0)
@@ -93,7 +93,7 @@ def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
         can, wanted, seen = possible(space, 2), asked(space, 2), covered(space, rows, 2)
         missing = int((wanted & ~seen).sum()) // 2
         missed += missing
-        say(
+        print_line(
             f"  {name}: {len(rows)} cases; {int(can.sum()) // 2} pairs possible, {int(wanted.sum()) // 2} asked for, "
             f"{missing} of those missing"
         )
@@ -104,19 +104,19 @@ def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
             spared[line].append(name)
     everything = [f"{table.short_name} {data_type.name}" for table, data_type, _ in _spaces(tables, profile)]
     texts = {row.id: row.text for row in factors.constraints}
-    say("combinations that cannot be, by constraint")
+    print_line("combinations that cannot be, by constraint")
     for reason, by_pair in excluded.items():
         suffix = f": {texts[reason]}" if reason in texts else ""
-        say(f"  {reason}{suffix}")
+        print_line(f"  {reason}{suffix}")
         for pair, names in by_pair.items():
-            say(f"    {pair}{_told(names, everything)}")
-    say(f"levels that the {profile} profile combines with fewer others")
+            print_line(f"    {pair}{_reported(names, everything)}")
+    print_line(f"levels that the {profile} profile combines with fewer others")
     for line, names in spared.items():
-        say(f"  {line}{_told(names, everything)}")
+        print_line(f"  {line}{_reported(names, everything)}")
     return missed
 
 
-def _told(names: list[str], everything: list[str]) -> str:
+def _reported(names: list[str], everything: list[str]) -> str:
     """Types with their operators, shortly; nothing where it is all of them."""
     if names == everything:
         return ""

@@ -92,7 +92,7 @@ def _strided(sizes: tuple[int, ...], element_strides: tuple[int, ...]) -> str:
     return "reversed" if strides == sorted(strides) else "permuted"
 
 
-def layout_said(name: str, tensor: TensorDesc) -> str:
+def layout_text(name: str, tensor: TensorDesc) -> str:
     """In words how a tensor with strides is laid out: "BTensor repeated", "gaps in BTensor"."""
     axes = [(stride, size) for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True) if size > 1]
     longer = sorted(axes)

@@ -11,7 +11,7 @@ import click
 
 from dmlcts.suites.console.exit_codes import NO_VERDICT
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.printing import print_line
 from dmlcts.suites.options.command_line import options_of
 
 _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something could not be decided. " + NO_VERDICT
@@ -39,7 +39,7 @@ def certify(**options: Any) -> None:
     from dmlcts.reports.documents.outcomes import exit_code
     from dmlcts.suites.certification import submit
 
-    made = submit.certify(submit.Order.of(options, sys.argv[1:]), say)
+    made = submit.certify(submit.Order.of(options, sys.argv[1:]), print_line)
     sys.exit(exit_code(made))
 
 
@@ -70,10 +70,10 @@ def verify(
     ours, on = Reference.here(load_tables()), day and day.date()
     verification = reverifying.verify(submission, ours, trusted=keys, day=on, challenge=drawn)
     for line in verification.text():
-        say(line)
+        print_line(line)
     if markdown_path is not None:
         write_text(Path(markdown_path), verification.markdown(Path(submission).name))
-        say(f"written: {markdown_path}")
+        print_line(f"written: {markdown_path}")
     sys.exit(verification.exit_code)
 
 
@@ -90,7 +90,7 @@ def challenge() -> None:
     """
     from dmlcts.suites.certification.evidence import new_challenge
 
-    say(new_challenge())
+    print_line(new_challenge())
 
 
 @click.command()
@@ -106,5 +106,5 @@ def keygen(name: str) -> None:
 
     private, public = Path(f"{name}.key"), Path(f"{name}.pub")
     print_of_key = generate(private, public)
-    say(f"written: {private} (keep it secret), {public} (hand it out)")
-    say(f"fingerprint: {print_of_key}")
+    print_line(f"written: {private} (keep it secret), {public} (hand it out)")
+    print_line(f"fingerprint: {print_of_key}")

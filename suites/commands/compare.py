@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dmlcts.suites.commands.options import UNAVAILABLE
-from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.console.printing import complain, print_line
 from dmlcts.suites.options.command_line import options_of
 
 
@@ -72,6 +72,6 @@ def compare(
     print_comparison(document, PlainConsole())
     for written in (json_path, html_path, markdown_path):
         if written is not None:
-            say(f"written: {written}")
+            print_line(f"written: {written}")
     if not any(column.results is not None for column in columns):
         sys.exit(UNAVAILABLE)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import Commands, complain, say, tell
+from dmlcts.suites.console.printing import Commands, complain, print_line, print_text
 from dmlcts.suites.options.command_line import options_of
 
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
@@ -50,10 +50,10 @@ def write(results: str, path: str) -> None:
     baselines.write(made, target)
     unexplained = sum(not entry.because for entry in made.entries)
     entries = many(len(made.entries), "entry", "entries")
-    say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
+    print_line(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
         text = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
-        say(f"{text} no reason yet: say it under `because`")
+        print_line(f"{text} no reason yet: say it under `because`")
 
 
 @baseline.command()
@@ -72,15 +72,15 @@ def check(results: str, path: str) -> None:
     known = baselines.load(Path(path))
     comparison = baselines.compare(load_results(results), known)
     for note in comparison.notes:
-        say(f"note: {note}")
+        print_line(f"note: {note}")
     for departure in comparison.new:
-        say(f"new:  {departure}")
+        print_line(f"new:  {departure}")
     for departure in comparison.gone:
-        say(f"gone: {departure}")
+        print_line(f"gone: {departure}")
     if comparison.agrees:
-        say(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
+        print_line(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
         return
-    say(
+    print_line(
         f"{len(comparison.new)} new, {len(comparison.gone)} gone; `dmlcts baseline write {results} {path}` accepts that"
     )
     sys.exit(1)
@@ -111,11 +111,11 @@ def triage(results: str, path: str, json_path: str | None, extra_tables: tuple[s
         load_results(results), load_tables(*map(Path, extra_tables)), baselines.load(Path(path))
     )
     for line in triages.lines(document):
-        say(line)
-    say(f"{many(len(document['causes']), 'cause')}, {triages.unexplained(document)} without a reason")
+        print_line(line)
+    print_line(f"{many(len(document['causes']), 'cause')}, {triages.unexplained(document)} without a reason")
     if json_path is not None:
         write_json(Path(json_path), document)
-        say(f"written: {json_path}")
+        print_line(f"written: {json_path}")
 
 
 @click.command()
@@ -155,10 +155,10 @@ def findings(
         _write_cases(Path(models), case_files(findings_of(document, law, loaded)))
     text = page(document, law, loaded, shlex.join(words), Path(models or "").as_posix() if models else "", link)
     if markdown_path is None:
-        tell(text)
+        print_text(text)
     else:
         write_text(Path(markdown_path), text)
-        say(f"written: {markdown_path}")
+        print_line(f"written: {markdown_path}")
 
 
 def _write_cases(folder: Path, files: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from dmlcts.suites.commands.options import UNAVAILABLE, USAGE
 from dmlcts.suites.console import exit_codes, listeners
-from dmlcts.suites.console.saying import Commands, complain, say, tell
+from dmlcts.suites.console.printing import Commands, complain, print_line, print_text
 
 _MOST_FAULTS = 100
 
@@ -47,7 +47,7 @@ class Group(Commands):
             except click.Abort:
                 raise KeyboardInterrupt from None
             except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its help is the answer
-                tell(error.format_message(), err=True)
+                print_text(error.format_message(), err=True)
                 sys.exit(error.exit_code)
             except click.ClickException as error:
                 complain_of(error)
@@ -68,10 +68,10 @@ def complain_of(error: click.ClickException) -> None:
     """Say what is wrong with a command's words, and where its help is."""
     context = getattr(error, "ctx", None)
     if context is not None:
-        tell(context.get_usage(), err=True)
-        say(f"Try '{context.command_path} --help' for help.", err=True)
-        say("", err=True)
-    say(f"Error: {error.format_message()}", err=True)
+        print_text(context.get_usage(), err=True)
+        print_line(f"Try '{context.command_path} --help' for help.", err=True)
+        print_line("", err=True)
+    print_line(f"Error: {error.format_message()}", err=True)
 
 
 def _stop(error: Exception) -> NoReturn:

@@ -181,7 +181,7 @@ def _print_clause(console: Console, tables: Tables, clause: Clause) -> None:
 def print_coverage(
     tables: Tables,
     tests: Mapping[str, Sequence[str]],
-    say: Callable[[str], object],
+    print_line: Callable[[str], object],
     declared: Mapping[str, int] | None = None,
     alone: Mapping[str, int] | None = None,
 ) -> list[str]:
@@ -190,7 +190,7 @@ def print_coverage(
     Args:
         tables: the spec tables.
         tests: the tests that check each clause.
-        say: is given each line.
+        print_line: is given each line.
         declared: how many mutants of the catalogue break each clause; ``None`` outside a checkout.
         alone: how many mutants were caught by this clause and no other, from a proof; ``None`` without one.
 
@@ -204,19 +204,19 @@ def print_coverage(
             power.append(f"{declared.get(clause.id, 0)} mutants break it")
         if alone is not None:
             power.append(f"{alone.get(clause.id, 0)} are caught by it alone")
-        say(f"{clause.id} ({clause.obligation})" + (f": {', '.join(power)}" if power else ""))
+        print_line(f"{clause.id} ({clause.obligation})" + (f": {', '.join(power)}" if power else ""))
         for test in tests.get(clause.id, ()):
-            say(f"  {test}")
+            print_line(f"  {test}")
         if clause.id not in tests:
             unchecked.append(clause.id)
-            say("  no test")
-    say(f"{many(len(tables.clauses), 'clause')}, {len(unchecked)} of them checked by no test")
+            print_line("  no test")
+    print_line(f"{many(len(tables.clauses), 'clause')}, {len(unchecked)} of them checked by no test")
     for clause_id in unchecked:
-        say(f"no test checks {clause_id}")
+        print_line(f"no test checks {clause_id}")
     return unchecked
 
 
-def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], object]) -> int:
+def compare_pages(paths: Iterable[str], tables: Tables, print_line: Callable[[str], object]) -> int:
     """Compare pages with the tables, saying every difference; gives how many there are."""
     differences = 0
     for path in paths:
@@ -226,10 +226,10 @@ def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], obj
         page_differences = compare(page, operator, known)
         differences += len(page_differences)
         for difference in page_differences:
-            say(f"{path}: {difference}")
+            print_line(f"{path}: {difference}")
         for note in notes(page, operator, known):
-            say(f"{path}: note: {note}")
-        say(
+            print_line(f"{path}: note: {note}")
+        print_line(
             f"{path}: {operator.short_name}: "
             f"{many(len(page_differences), 'difference') if page_differences else 'no differences'}"
         )

@@ -12,7 +12,7 @@ from dmlcts.suites.commands import certify, compare, departures, migrate, report
 from dmlcts.suites.commands.group import Group
 from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT
 from dmlcts.suites.console.listeners import begin, judges_nothing
-from dmlcts.suites.console.saying import Commands, complain, say
+from dmlcts.suites.console.printing import Commands, complain, print_line
 from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
 from dmlcts.suites.options.command_line import options_of
@@ -85,7 +85,7 @@ def backends(
         isolation="process",
     )
     trial = try_backend(settings)
-    print_trial(settings, trial, say, verbose=verbose)
+    print_trial(settings, trial, print_line, verbose=verbose)
     sys.exit(0 if trial.works else NOT_CONFORMANT)
 
 
@@ -126,8 +126,10 @@ def selftest(
     if listing:
         mutants, singles, pairs = proving.catalogues()
         for mutant in mutants:
-            say(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
-        say(f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them")
+            print_line(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
+        print_line(
+            f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
+        )
         return
     if record_path is not None:
         from dmlcts.suites.proof import record
@@ -135,7 +137,7 @@ def selftest(
         path = Path(record_path)
         kills = record.record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names, path)
         for line in record.summary(kills):
-            say(line)
+            print_line(line)
         return
     proof = proving.prove(
         seeds or (0,),
@@ -187,9 +189,9 @@ def fetch(windows: str | None, accept_terms: bool) -> None:
     from dmlcts.specs.cache import cache_folder
 
     if windows is None:
-        fetching.fetch(cache_folder(), say)
+        fetching.fetch(cache_folder(), print_line)
         return
-    windows_releases.fetch(windows_releases.release(windows), cache_folder(), say, accept_terms)
+    windows_releases.fetch(windows_releases.release(windows), cache_folder(), print_line, accept_terms)
 
 
 @directml.command("list")
@@ -210,8 +212,8 @@ def list_libraries() -> None:
         for release in windows_releases.RELEASES
     ]
     for name, wheel, path in rows:
-        say(f"{name:8} {wheel:32} {path if path.is_file() else 'not fetched'}")
-    say("-o library=NAME takes one of them; windows is the newest that was fetched")
+        print_line(f"{name:8} {wheel:32} {path if path.is_file() else 'not fetched'}")
+    print_line("-o library=NAME takes one of them; windows is the newest that was fetched")
 
 
 @click.group(cls=Commands)
@@ -238,7 +240,7 @@ def secret(path: str) -> None:
     from dmlcts.backends.runners.authentication import write_secret
 
     write_secret(path)
-    say(f"written: {path}; copy it to both machines, and give it to nobody else")
+    print_line(f"written: {path}; copy it to both machines, and give it to nobody else")
 
 
 for _command in (

@@ -10,7 +10,7 @@ import click
 
 from dmlcts.suites.commands.options import INCOMPLETE, NOT_CONFORMANT
 from dmlcts.suites.console.exit_codes import NO_VERDICT
-from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.console.printing import complain, print_line
 from dmlcts.suites.options.command_line import options_of
 
 _CHANGES = NOT_CONFORMANT
@@ -98,9 +98,9 @@ def migrate(
         print_operators(document, shown)
     written = [path for path in (html_path, markdown_path, json_path) if path is not None]
     if written:
-        say(f"written: {', '.join(written)}")
+        print_line(f"written: {', '.join(written)}")
     if not (verbose or html_path or markdown_path):
-        say("-v prints each row; --output DIR writes the page")
+        print_line("-v prints each row; --output DIR writes the page")
     sys.exit(_CHANGES if document["changes"] else INCOMPLETE if is_incomplete(document) else 0)
 
 

@@ -14,7 +14,7 @@ import click
 
 from dmlcts.suites.commands.options import INCOMPLETE, UNAVAILABLE
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import complain, say, tell
+from dmlcts.suites.console.printing import complain, print_line, print_text
 from dmlcts.suites.options.command_line import options_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def report(
     if markdown_path:
         summary = summaries.summary(document, loaded)
         if markdown_path == "-":
-            tell(summary)
+            print_text(summary)
         else:
             writing.write_text(Path(markdown_path), summary)
     if junit_path:
@@ -72,7 +72,7 @@ def report(
         writing.write_json(Path(badge_path), badges.badge(document))
     for written in (html_path, markdown_path, junit_path, badge_path):
         if written and written != "-":
-            say(f"written: {written}")
+            print_line(f"written: {written}")
 
 
 @click.command()
@@ -103,11 +103,11 @@ def diff(
     if markdown_path and markdown_path != "-":
         writing.write_text(Path(markdown_path), differences.markdown(result, loaded))
     if json_path == "-":
-        tell(json.dumps(result, indent=2))
+        print_text(json.dumps(result, indent=2))
     elif markdown_path == "-":
-        tell(differences.markdown(result, loaded))
+        print_text(differences.markdown(result, loaded))
     else:
-        tell(differences.text(result, loaded))
+        print_text(differences.text(result, loaded))
     sys.exit(1 if result["regression"] else 0)
 
 
@@ -166,18 +166,18 @@ def accuracy(
     if not record:
         sys.exit(UNAVAILABLE)
     if not measured(results for _, results in record):
-        say("nothing was measured: no results here may be inexact, or the runs are of an earlier version")
+        print_line("nothing was measured: no results here may be inexact, or the runs are of an earlier version")
         sys.exit(INCOMPLETE)
     if markdown_path == "-":
-        tell(views.markdown(record))
+        print_text(views.markdown(record))
         return
     views.print_accuracy(record, PlainConsole())
     if markdown_path is not None:
         writing.write_text(Path(markdown_path), views.markdown(record))
-        say(f"written: {markdown_path}")
+        print_line(f"written: {markdown_path}")
 
 
-def tell_briefly(folder: Path, tables: Tables) -> None:
+def print_briefly(folder: Path, tables: Tables) -> None:
     """Print which clauses a run found to fail, and its verdict, and nothing else."""
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.reports.views.terminal import summary
@@ -186,12 +186,12 @@ def tell_briefly(folder: Path, tables: Tables) -> None:
     summary(load_results(folder), tables, PlainConsole(file=sys.stdout), folder=folder, brief=True)
 
 
-def tell_digest(path: Path) -> None:
+def print_digest(path: Path) -> None:
     """Print the SHA-256 of a file of results, which nothing that was judged can write any more."""
-    say(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}")
+    print_line(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}")
 
 
-def tell_github(folder: Path, tables: Tables) -> None:
+def write_github_summary(folder: Path, tables: Tables) -> None:
     """Append a run's summary to the file that GitHub Actions shows on its page, where there is one.
 
     Raises:
@@ -204,4 +204,4 @@ def tell_github(folder: Path, tables: Tables) -> None:
     from dmlcts.reports.documents.validation import load_results
 
     path = markdown.append_to_step(markdown.summary(load_results(folder), tables))
-    say(f"summary appended: {path}")
+    print_line(f"summary appended: {path}")

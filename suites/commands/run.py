@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from dmlcts.suites.commands import reports
 from dmlcts.suites.commands.options import EXIT_CODES, INCOMPLETE, NOT_CONFORMANT, USAGE
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import say, tell
+from dmlcts.suites.console.printing import print_line, print_text
 from dmlcts.suites.options.command_line import options_of
 
 
@@ -73,18 +73,18 @@ def run(
         named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
         settings = resumed_settings(resume, {"backend": backend, **options}, named)
         if "backend" not in named:
-            say(f"dmlcts: {resume} is of a run of {settings.backend}, which is run now")
+            print_line(f"dmlcts: {resume} is of a run of {settings.backend}, which is run now")
     elif backend is None:
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **options)
     if verbose and not quiet:
-        say("dmlcts: the same with pytest:")
-        say(f"  {running.shown_command(settings)}")
+        print_line("dmlcts: the same with pytest:")
+        print_line(f"  {running.shown_command(settings)}")
     if not workers and (processes := running.usual_processes(settings)) > 1:
         workers = str(processes)
         if not quiet:
-            say(f"dmlcts: in {workers} processes; -n 1 for one")
+            print_line(f"dmlcts: in {workers} processes; -n 1 for one")
     finished = running.execute(
         settings,
         workers=workers,
@@ -95,10 +95,10 @@ def run(
     )
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
     if quiet:
-        reports.tell_briefly(settings.results, settings.tables)
-    reports.tell_github(settings.results, settings.tables)
+        reports.print_briefly(settings.results, settings.tables)
+    reports.write_github_summary(settings.results, settings.tables)
     if digest:
-        reports.tell_digest(settings.results / "results.json")
+        reports.print_digest(settings.results / "results.json")
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary
     sys.exit(exit_code(finished.verdict))
@@ -114,7 +114,7 @@ def _list_selected(backend: str | None, resume: str | None, verbose: bool, optio
     if resume is not None:
         raise UsageError("--list lists a new run, and --resume continues one", "give one of the two")
     settings = Settings.read(backend=backend or DEFAULT_BACKEND, **options)
-    print_selected(selected_by(settings), settings, tell, verbose=verbose)
+    print_selected(selected_by(settings), settings, print_text, verbose=verbose)
 
 
 def _need_xdist() -> None:
@@ -147,11 +147,11 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     from dmlcts.suites.running.merge import tables_of
     from dmlcts.suites.running.options import valid_waivers
 
-    joined = join(parts, results, say, valid_waivers(waivers))
+    joined = join(parts, results, print_line, valid_waivers(waivers))
     tables = tables_of(parts[0])
-    say("")
+    print_line("")
     summary(joined, tables, PlainConsole(file=sys.stdout), folder=results)
-    reports.tell_github(Path(results), tables)
+    reports.write_github_summary(Path(results), tables)
     sys.exit(exit_code(joined["verdict"]))
 
 
@@ -180,7 +180,7 @@ def replay(
 
     settings = Settings.read(**options)
     where = None if dump is None else Path(dump)
-    replays = judge_again(settings, failure_files(failures), tell, where, repeat)
+    replays = judge_again(settings, failure_files(failures), print_text, where, repeat)
     failed = any(outcome.failed for outcome in replays)
     sys.exit(NOT_CONFORMANT if failed else 0 if all(outcome.supported for outcome in replays) else INCOMPLETE)
 
@@ -206,5 +206,5 @@ def probe(json_path: str | None, **options: Any) -> None:
     print_fingerprint(behaviours, settings.tables, PlainConsole())
     if json_path is not None:
         write_fingerprint(behaviours, Path(json_path))
-        say(f"written: {json_path}")
+        print_line(f"written: {json_path}")
     sys.exit(NOT_CONFORMANT if behaviours.unsafe else 0)

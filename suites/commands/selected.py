@@ -14,32 +14,32 @@ _CLAUSES_SHOWN = 60
 
 
 def print_selected(
-    selected: Sequence[SelectedOperator], settings: Settings, tell: Callable[[str], None], *, verbose: bool
+    selected: Sequence[SelectedOperator], settings: Settings, print_text: Callable[[str], None], *, verbose: bool
 ) -> None:
     """Print a line for each operator, then the clauses, then the sum.
 
     Args:
         selected: what the run would judge.
         settings: of the run.
-        tell: prints a text.
+        print_text: prints a text.
         verbose: list every clause, however many there are.
     """
     width = max((len(operator.table.short_name) for operator in selected), default=0) + 2
     for operator in selected:
         counts = f"{many(operator.items, 'item')}, {many(len(operator.clauses), 'clause')}: {_types(operator)}"
         name = f"{operator.table.short_name:{width}}"
-        tell(textwrap.fill(counts, _WIDTH, initial_indent=name, subsequent_indent=" " * width))
+        print_text(textwrap.fill(counts, _WIDTH, initial_indent=name, subsequent_indent=" " * width))
     clauses = list(dict.fromkeys(clause for operator in selected for clause in operator.clauses))
     if verbose or len(clauses) <= _CLAUSES_SHOWN:
-        tell("clauses:")
+        print_text("clauses:")
         for clause in clauses:
-            tell(f"  {clause}")
+            print_text(f"  {clause}")
     else:
-        tell(f"clauses: {len(clauses):,}; -v lists them")
+        print_text(f"clauses: {len(clauses):,}; -v lists them")
     items, tests = sum(operator.items for operator in selected), sum(operator.tests for operator in selected)
     level = settings.level or "the one that the device claims"
     shard = f", shard {settings.shard_text}" if settings.shard is not None else ""
-    tell(
+    print_text(
         f"{many(items, 'item')} ({many(tests, 'test')}) of {many(len(selected), 'operator')}, profile "
         f"{settings.profile}, seed {settings.seed}{shard}, level: {level}. Nothing was judged."
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.printing import print_line
 from dmlcts.suites.options.command_line import options_of
 
 
@@ -58,6 +58,6 @@ def site(
     files = site_files(sources)
     write_site(place, files)
     if collection.mixture:
-        say(f"note: {collection.mixture}")
+        print_line(f"note: {collection.mixture}")
     size = sum(map(len, files.values()))
-    say(f"written: {output}: {many(len(files), 'file')}, {size / 1e6:.1f} MB; open {place / 'index.html'}")
+    print_line(f"written: {output}: {many(len(files), 'file')}, {size / 1e6:.1f} MB; open {place / 'index.html'}")

@@ -10,7 +10,7 @@ import click
 from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands.options import NOT_CONFORMANT
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import Commands, say, tell
+from dmlcts.suites.console.printing import Commands, print_line, print_text
 from dmlcts.suites.options.command_line import options_of
 
 
@@ -69,7 +69,7 @@ def lint(paths: tuple[str, ...]) -> None:
 
     loaded = load_tables(*map(Path, paths))
     counted = (("table", loaded.digests), ("clause", loaded.clauses), ("operator", loaded.operators))
-    say(f"{', '.join(many(len(members), noun) for noun, members in counted)}: no fault")
+    print_line(f"{', '.join(many(len(members), noun) for noun, members in counted)}: no fault")
 
 
 @spec.command()
@@ -87,7 +87,7 @@ def upgrade(path: str) -> None:
     from dmlcts.specs.loading.upgrading import upgrade_file
 
     upgrade_file(Path(path))
-    say(f"{path}: rewritten in the present format; `dmlcts spec lint {path}` says what is left to do")
+    print_line(f"{path}: rewritten in the present format; `dmlcts spec lint {path}` says what is left to do")
 
 
 @spec.command()
@@ -119,9 +119,9 @@ def coverage(extra_tables: tuple[str, ...], proof: str | None) -> None:
     alone = None if proof is None else powers(load_proof(proof))
     loaded = load_tables(*map(Path, extra_tables))
     unchecked = print_coverage(
-        loaded, functions_by_clause(Settings.read(extra_tables=extra_tables)), say, declared, alone
+        loaded, functions_by_clause(Settings.read(extra_tables=extra_tables)), print_line, declared, alone
     )
-    missed = print_combinations(loaded, say)
+    missed = print_combinations(loaded, print_line)
     sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 
 
@@ -144,6 +144,6 @@ def compare(pages: tuple[str, ...], extra_tables: tuple[str, ...], known: bool) 
 
     loaded = load_tables(*map(Path, extra_tables))
     if known:
-        tell(yaml_of(map(load_page, pages), loaded).rstrip("\n"))
+        print_text(yaml_of(map(load_page, pages), loaded).rstrip("\n"))
         return
-    sys.exit(NOT_CONFORMANT if compare_pages(pages, loaded, say) else 0)
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, loaded, print_line) else 0)

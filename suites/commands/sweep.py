@@ -10,7 +10,7 @@ import click
 from dmlcts.suites.commands import reports
 from dmlcts.suites.commands.options import EXIT_CODES
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.console.printing import complain, print_line
 from dmlcts.suites.options.command_line import options_of
 
 
@@ -45,9 +45,9 @@ def sweep(
     from dmlcts.suites.running.options import Settings
     from dmlcts.suites.sweeping import showing
     from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-    from dmlcts.suites.sweeping.crews.processes import Processes
-    from dmlcts.suites.sweeping.crews.workers import Crew, Orders
     from dmlcts.suites.sweeping.record import publish
+    from dmlcts.suites.sweeping.worker_pools.processes import Processes
+    from dmlcts.suites.sweeping.worker_pools.workers import Orders, WorkerPool
 
     folder = results if resume is None else resume
     settings = Settings.read(results=folder, **options)
@@ -64,26 +64,26 @@ def sweep(
         settings.isolation,
         block_timeout,
     )
-    crew: Crew
+    worker_pool: WorkerPool
     if scheduler is None:
-        crew = Processes(orders, workers)
+        worker_pool = Processes(orders, workers)
     else:
-        from dmlcts.suites.sweeping.crews.cluster import Cluster
+        from dmlcts.suites.sweeping.worker_pools.cluster import Cluster
 
-        crew = Cluster(orders, scheduler)
+        worker_pool = Cluster(orders, scheduler)
     try:
-        swept = Sweep.planned(settings, crew.describe(), profile)
-        with held(swept, resume=resume is not None, say=say) as journal:
-            with showing.progress(swept, crew.size) as report:
-                conduct(swept, crew, report, journal)
-            size = crew.size
-            crew.close()  # nothing of the implementation runs any more when the record is written
+        swept = Sweep.planned(settings, worker_pool.describe(), profile)
+        with held(swept, resume=resume is not None, print_line=print_line) as journal:
+            with showing.progress(swept, worker_pool.size) as report:
+                conduct(swept, worker_pool, report, journal)
+            size = worker_pool.size
+            worker_pool.close()  # nothing of the implementation runs any more when the record is written
             record, written = publish(swept, size)
     finally:
-        crew.close()
+        worker_pool.close()
     showing.summary(record, written)
     if digest:
-        reports.tell_digest(settings.results / "sweep.json")
+        reports.print_digest(settings.results / "sweep.json")
     assert swept.verdict is not None  # noqa: S101  # publish sets it
     sys.exit(exit_code(swept.verdict))
 
@@ -127,23 +127,23 @@ def bench(
     from dmlcts.suites.benchmarks.ordinary_run import ordinary_run_apart
     from dmlcts.suites.benchmarks.printing import print_benchmark, print_dearer, print_slower
 
-    def told(text: str) -> None:
+    def report_progress(text: str) -> None:
         complain(f"dmlcts: {text}")
 
     operators = chosen_operators(engine)
     reference = None if against is None else load_reference(against, backend)
-    commands = command_times(backend, options, told) if ordinary else None
+    commands = command_times(backend, options, report_progress) if ordinary else None
     timed = None
     if ordinary:
-        told("where the time of a quick run goes")
+        report_progress("where the time of a quick run goes")
         timed = ordinary_run_apart(backend, options, QUICK_OPERATORS)
-    cost = None if operators is None else engine_cost(operators, told)
+    cost = None if operators is None else engine_cost(operators, report_progress)
     asked = Measured(backend, options, rounds, workers, share, isolation)
-    result = document(figures_of(asked, told), backend, commands, timed, cost)
+    result = document(figures_of(asked, report_progress), backend, commands, timed, cost)
     if json_path is not None:
         write_json(Path(json_path), result)
     print_benchmark(result, markdown=markdown)
     if reference is not None and against is not None:
-        compared = again_where_slower(asked, result, reference, told)
-        dear = again_where_dearer(result, reference, told)
+        compared = again_where_slower(asked, result, reference, report_progress)
+        dear = again_where_dearer(result, reference, report_progress)
         sys.exit(max(print_slower(compared, against), print_dearer(dear, against)))

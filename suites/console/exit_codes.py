@@ -71,12 +71,12 @@ def exit_code_of(command: Callable[[], object]) -> int:
 
 def _came_of_interruption(error: BaseException) -> bool:
     """Whether an exception came while an interruption was dealt with: a second Ctrl-C meets code that tidies up."""
-    met: list[BaseException] = []
+    errors_seen: list[BaseException] = []
     following: BaseException | None = error
-    while following is not None and following not in met:
+    while following is not None and following not in errors_seen:
         if isinstance(following, KeyboardInterrupt):
             return True
-        met.append(following)
+        errors_seen.append(following)
         following = following.__cause__ or following.__context__
     return False
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from dmlcts.backends import BackendUnavailable
-from dmlcts.backends.growth import Trimmer
+from dmlcts.backends.memory_increase import Trimmer
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.summaries.characters import one_line

@@ -116,7 +116,7 @@ def _near_zero(kind: np.dtype[Any], count: int, generator: np.random.Generator) 
     return generator.integers(1, 4, count).astype(kind)
 
 
-def telling(arrays: Mapping[str, Array], expected: Array) -> list[NDArray[np.intp]]:
+def distinguishing(arrays: Mapping[str, Array], expected: Array) -> list[NDArray[np.intp]]:
     """For each input, where the result is not what it holds: an element that is only copied shows there.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.console.printing import complain, print_line
 from dmlcts.suites.options.command_line import options_of
 from dmlcts.suites.options.table import OPTIONS
 
@@ -105,7 +105,7 @@ def history(
         write_json(Path(json_path), document)
     for path in (json_path, html_path, markdown_path):
         if path is not None:
-            say(f"written: {path}")
+            print_line(f"written: {path}")
     if not any(item["verdict"] for item in document["releases"]):
         sys.exit(UNAVAILABLE)
 
@@ -139,8 +139,10 @@ def bisect(
     result = search(judging, wanted)
     text = f"{result.judged} of {len(wanted)} releases judged"
     if result.wrong is None:
-        say(f"{package} {result.right}, the newest, passes the clause ({text})")
+        print_line(f"{package} {result.right}, the newest, passes the clause ({text})")
     elif result.right is None:
-        say(f"{package} {result.wrong}, the oldest that could be judged, departs from the clause already ({text})")
+        print_line(
+            f"{package} {result.wrong}, the oldest that could be judged, departs from the clause already ({text})"
+        )
     else:
-        say(f"{package} {result.wrong} is the first that departs; {result.right} holds the clause ({text})")
+        print_line(f"{package} {result.wrong} is the first that departs; {result.right} holds the clause ({text})")

@@ -16,7 +16,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_results
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.history.packages import Package, Prepared, Say
+from dmlcts.suites.history.packages import Package, Prepared, PrintLine
 from dmlcts.suites.isolation.custody import held
 
 _HAVE_RESULTS = (0, 1, 4)
@@ -42,7 +42,7 @@ class Judging:
         arguments: of ``dmlcts run``, which choose what is judged.
         tables: the law by which they are judged.
         keep: whether what was installed for a release stays when it was judged.
-        say: tells what is done.
+        print_line: tells what is done.
         run: runs a command; for tests.
     """
 
@@ -51,7 +51,7 @@ class Judging:
     arguments: Sequence[str]
     tables: Tables
     keep: bool
-    say: Say
+    print_line: PrintLine
     run: Run = run_command
 
     @property
@@ -68,11 +68,11 @@ class Judging:
         folder = self.cache / "history" / self.package.name / version / self._key
         before = self._before(version, folder)
         if before is not None:
-            self.say(f"{self.package.name} {version}: judged before")
+            self.print_line(f"{self.package.name} {version}: judged before")
             return Release(version, before)
         place = self.cache if self.package.name == "directml" else self.cache / "history" / "releases"
         try:
-            prepared = self.package.prepare(version, place, self.say)
+            prepared = self.package.prepare(version, place, self.print_line)
         except (BackendUnavailable, OSError) as error:
             return self._without(version, str(error))
         try:
@@ -88,15 +88,15 @@ class Judging:
         try:
             results = load_results(folder)
         except DocumentError as error:
-            self.say(f"{error}: judged again")
+            self.print_line(f"{error}: judged again")
             return None
         if not _is_of(version, results):
-            self.say(f"{folder / 'results.json'} are of {results['device']['version']}: judged again")
+            self.print_line(f"{folder / 'results.json'} are of {results['device']['version']}: judged again")
             return None
         return None if results["interrupted"] else results
 
     def _judged(self, version: str, prepared: Prepared, folder: Path) -> Release:
-        self.say(f"{self.package.name} {version}: judging")
+        self.print_line(f"{self.package.name} {version}: judging")
         command = own_python("-m", "dmlcts.suites.commands.main", "run", *prepared.arguments)
         done = self.run([*command, "--results", str(folder), *self.arguments], prepared.environment)
         # The selection was read before: what is wrong with opening lies in the release, and the others may be right.
@@ -112,11 +112,11 @@ class Judging:
             return self._without(version, f"the run was stopped before its end ({_why(done)})")
         if not _is_of(version, results):
             return self._without(version, f"what was loaded says that it is {results['device']['version']}")
-        self.say(f"  {results['verdict'].replace('_', ' ')}")
+        self.print_line(f"  {results['verdict'].replace('_', ' ')}")
         return Release(version, results)
 
     def _without(self, version: str, reason: str) -> Release:
-        self.say(f"{self.package.name} {version}: not judged: {reason}")
+        self.print_line(f"{self.package.name} {version}: not judged: {reason}")
         return Release(version, None, reason)
 
 

@@ -19,11 +19,11 @@ from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.loading import windows_releases
 from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.specs import UsageError
-from dmlcts.suites.history.standins import stand_in
+from dmlcts.suites.history.substitutes import place_substitutes
 
 # What builds of torch for CUDA require and the CPU does not need: CUDA's libraries, and the compiler of its kernels.
 _OF_CUDA = re.compile(r"nvidia-.+|cuda-.+|triton")
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Package(Protocol):
             BackendUnavailable: they cannot be listed.
         """
 
-    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+    def prepare(self, version: str, cache: Path, print_line: PrintLine) -> Prepared:
         """Get a release.
 
         Raises:
@@ -84,9 +84,9 @@ class DirectML:
         """Those that a wheel is known to hold."""
         return [release.version for release in windows_releases.RELEASES]
 
-    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+    def prepare(self, version: str, cache: Path, print_line: PrintLine) -> Prepared:
         """Fetch it into the cache, where it stays."""
-        windows_releases.fetch(windows_releases.release(version), cache, say, self.accepted)
+        windows_releases.fetch(windows_releases.release(version), cache, print_line, self.accepted)
         return Prepared(["--backend", "directml", "-o", f"library={version}"])
 
 
@@ -115,25 +115,25 @@ class FromPyPI:
             raise BackendUnavailable(f"pip lists no releases of {self.name}", "see that pip works and reaches PyPI")
         return [str(version) for version in sorted(_versions(listing[1].split(", "))) if not version.is_prerelease]
 
-    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+    def prepare(self, version: str, cache: Path, print_line: PrintLine) -> Prepared:
         """Install it, and of what it requires all that this environment has not, or has in another version."""
         folder = cache / f"{self.name}-{version}"
         if not (folder / "complete").is_file():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             try:
-                self._install(version, folder, say)
+                self._install(version, folder, print_line)
             except BaseException:  # whatever stopped it, half a release is of no use and may take gigabytes
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
             (folder / "complete").touch()
         return Prepared(["--backend", self.name], {"PYTHONPATH": str(folder)}, folder)
 
-    def _install(self, version: str, folder: Path, say: Say) -> None:
+    def _install(self, version: str, folder: Path, print_line: PrintLine) -> None:
         wanted = [Requirement(f"{self.name}=={version}")]
         installed: set[str] = set()
         while wanted:
-            say(f"installing {', '.join(map(str, wanted))}")
+            print_line(f"installing {', '.join(map(str, wanted))}")
             # Nothing is kept in pip's own cache, which would grow by hundreds of megabytes a release.
             self._pip(
                 "install",
@@ -154,9 +154,11 @@ class FromPyPI:
             ]
         if self.name == "torch" and sys.platform == "linux":
             library = folder / "torch" / "lib"
-            names = stand_in(library, [*library.glob("libtorch_global_deps.so"), *folder.glob("torch/_C.*.so")])
+            names = place_substitutes(
+                library, [*library.glob("libtorch_global_deps.so"), *folder.glob("torch/_C.*.so")]
+            )
             if names:
-                say(f"a build for CUDA, of which the CPU is judged, with stand-ins for {', '.join(names)}")
+                print_line(f"a build for CUDA, of which the CPU is judged, with stand-ins for {', '.join(names)}")
 
     def _needs(self, requirement: Requirement) -> bool:
         return self.name != "torch" or _OF_CUDA.fullmatch(requirement.name.lower()) is None

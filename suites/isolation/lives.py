@@ -122,7 +122,7 @@ class LivesHost(Hosting, Protocol):
 
     timeout: float
 
-    def told(self, error: Mapping[str, Any]) -> None:
+    def reported(self, error: Mapping[str, Any]) -> None:
         """Raise what the worker reports."""
 
     def garbled(self, text: str) -> WorkerLost:
@@ -214,8 +214,8 @@ class Lives:
         base_exceptions: list[BaseException | None] = [None] * done
         for entry in errors:
             match entry:
-                case [int() as number, dict() as told] if 0 <= number < done:
-                    base_exceptions[number] = raised(host.told, told)
+                case [int() as number, dict() as reported] if 0 <= number < done:
+                    base_exceptions[number] = raised(host.reported, reported)
                 case _:
                     raise host.garbled("the end of other lives than those that were asked for")
         return base_exceptions

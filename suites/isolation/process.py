@@ -120,7 +120,7 @@ class WorkerProcess:
     Args:
         file: descriptor of the shared memory's file, which the worker inherits; -1 for none.
         name: the shared memory's name.
-        growth_limit: bytes by which it may grow after its device was opened; ``None`` for the usual.
+        increase_limit: bytes by which it may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         threaded: read with a thread even where the system could wait for a pipe.
     """
@@ -129,14 +129,14 @@ class WorkerProcess:
         self,
         file: int,
         name: str,
-        growth_limit: int | None = None,
+        increase_limit: int | None = None,
         clock: Clock = time.monotonic,
         *,
         threaded: bool = False,
     ) -> None:
         self._clock = clock
         command = own_python("-m", "dmlcts.suites.isolation.worker", str(file), name)
-        command += [] if growth_limit is None else [str(growth_limit)]
+        command += [] if increase_limit is None else [str(increase_limit)]
         settings: dict[str, Any] = {"env": users_environment()}  # what it starts is the implementation's
         if sys.platform == "win32":
             settings["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP

@@ -22,7 +22,7 @@ from dmlcts.suites.isolation.lives import Lives
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import Lease, SharedMemory
 from dmlcts.suites.isolation.process import MOST_STEPS, Clock, WorkerProcess
-from dmlcts.suites.isolation.remote_errors import RemoteError, RemoteExecutionFailedError, raise_as_told
+from dmlcts.suites.isolation.remote_errors import RemoteError, RemoteExecutionFailedError, raise_reported
 from dmlcts.suites.isolation.streams import IsolatedStream, opened
 from dmlcts.suites.options.table import DEFAULT_TIMEOUT
 
@@ -39,7 +39,7 @@ class Host:
     Args:
         backend: what ``--backend`` says.
         timeout: seconds that a call may take; calls on large memories get more, in proportion.
-        growth_limit: bytes by which the process may grow after its device was opened; ``None`` for the usual.
+        increase_limit: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         start: makes a worker process.
         memory: what the two processes share; ``None`` for a new one.
@@ -52,7 +52,7 @@ class Host:
         self,
         backend: str,
         timeout: float = DEFAULT_TIMEOUT,
-        growth_limit: int | None = None,
+        increase_limit: int | None = None,
         clock: Clock = time.monotonic,
         start: Callable[..., WorkerProcess] = WorkerProcess,
         memory: SharedMemory | None = None,
@@ -62,7 +62,7 @@ class Host:
         self.generation = 0
         self.numbers = itertools.count(1)
         self.memory = memory or SharedMemory()
-        self._growth = growth_limit
+        self._memory_increase = increase_limit
         self._clock = clock
         self._start = start
         self._process: WorkerProcess | None = None
@@ -83,7 +83,7 @@ class Host:
         return self._process
 
     def _made(self) -> WorkerProcess:
-        return self._start(self.memory.file, self.memory.name, self._growth, self._clock)
+        return self._start(self.memory.file, self.memory.name, self._memory_increase, self._clock)
 
     def call(
         self, do: str, limit: float | None = None, begun: Callable[[], int] | None = None, **fields: Any
@@ -109,11 +109,11 @@ class Host:
             self.abandon()
             raise lost
         if "error" in reply:
-            self.told(reply["error"])
+            self.reported(reply["error"])
         answer: dict[str, Any] = reply["answer"]
         return answer
 
-    def told(self, error: Mapping[str, Any]) -> None:
+    def reported(self, error: Mapping[str, Any]) -> None:
         """Raise an error that the worker reported."""
         if not all(isinstance(error.get(key), str) for key in ("kind", "text", "said")):
             raise self.garbled("an error without kind and text")
@@ -122,7 +122,7 @@ class Host:
             lost = process.resources(error["text"]) if error["kind"] == "grown" else process.left(error)
             self.abandon()
             raise lost
-        raise_as_told(error)
+        raise_reported(error)
 
     def garbled(self, message: str) -> WorkerLost:
         """Stop the worker, whose reply cannot be; gives what to raise."""
@@ -281,7 +281,7 @@ class IsolatedDevice:
             cause = f"the process of {host.backend!r} was lost while it opened the device: {lost}"
             raise BackendUnavailable(cause, "try --isolation none to see more of it") from lost
         except RemoteError as error:
-            raise UsageError(f"opening {host.backend!r} failed: {error.said}") from error
+            raise UsageError(f"opening {host.backend!r} failed: {error.message}") from error
         if answer.get("device") != self._number or not isinstance(answer.get("info"), dict):
             raise host.garbled("another device than the one that was asked for")
         self.name = str(answer.get("name") or host.backend)
@@ -377,7 +377,7 @@ class IsolatedBackend:
     Args:
         backend: what ``--backend`` says.
         timeout: seconds that a call may take.
-        growth_limit: bytes by which the process may grow after its device was opened; ``None`` for the usual.
+        increase_limit: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
     """
 
@@ -385,12 +385,12 @@ class IsolatedBackend:
         self,
         backend: str,
         timeout: float = DEFAULT_TIMEOUT,
-        growth_limit: int | None = None,
+        increase_limit: int | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.name = backend
         self._timeout = timeout
-        self._growth = growth_limit
+        self._memory_increase = increase_limit
         self._clock = clock
 
     def open(self, **options: Any) -> IsolatedDevice:
@@ -401,4 +401,4 @@ class IsolatedBackend:
             UsageError: no such backend, or an option that it does not take.
             ContractError: it breaks the contract.
         """
-        return IsolatedDevice(Host(self.name, self._timeout, self._growth, self._clock), options)
+        return IsolatedDevice(Host(self.name, self._timeout, self._memory_increase, self._clock), options)

@@ -14,14 +14,14 @@ class RemoteError(Exception):
     """What the implementation raised in its process.
 
     Attributes:
-        said: its words, after the name of its class.
+        message: its words, after the name of its class.
         step: which step of a kernel's whole life raised it (``create``, ``dispatch`` or ``close``); "" where the
             message asked for one step alone.
     """
 
     def __init__(self, text: str, message: str, step: str = "") -> None:
         super().__init__(text)
-        self.said = message
+        self.message = message
         self.step = step
 
 
@@ -55,7 +55,7 @@ _RAISED: Mapping[str, type[RemoteError]] = {
 }
 
 
-def raise_as_told(error: Mapping[str, Any]) -> None:
+def raise_reported(error: Mapping[str, Any]) -> None:
     """Raise what a worker reported."""
     kind = str(error["kind"])
     cause, mend = str(error.get("cause", error["text"])), str(error.get("mend", ""))

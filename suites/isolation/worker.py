@@ -19,7 +19,14 @@ import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
-from dmlcts.backends.growth import Growth, Trimmer, most_growth, overgrown, resident_bytes, trim
+from dmlcts.backends.memory_increase import (
+    MemoryIncrease,
+    Trimmer,
+    most_memory_increase,
+    overgrown,
+    resident_bytes,
+    trim,
+)
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
 from dmlcts.specs.description_data import read_operator
@@ -42,8 +49,8 @@ class _Worker:
         self._kernels: dict[int, Any] = {}
         self.step = ""  # of a kernel's whole life, which one message asks for: what is done of it now
         self.streams = WorkerStreams(memory)
-        self._growth = Growth(allowed, self._shared)
-        self._growth.begin(resident_bytes())
+        self._memory_increase = MemoryIncrease(allowed, self._shared)
+        self._memory_increase.begin(resident_bytes())
         self._allowed = allowed
         self._trimmer = Trimmer()
         self._lives = WorkerLives(memory, _described, self.grown)
@@ -66,7 +73,7 @@ class _Worker:
                 self._backend = type(self._backend)()
         opened = self._devices[device] = open_device(self._backend, options)
         answer = {"device": device, "name": name, "info": write_info(opened.info)}
-        self._growth.begin(resident_bytes())
+        self._memory_increase.begin(resident_bytes())
         return answer
 
     def close(self, device: int) -> dict[str, Any]:
@@ -127,10 +134,10 @@ class _Worker:
 
     def grown(self) -> str:
         """What is wrong with the memory that this process holds, "" for nothing."""
-        grown_bytes = self._growth.grown(self._trimmer.look())
+        grown_bytes = self._memory_increase.grown(self._trimmer.look())
         if grown_bytes > self._allowed:
             trim()  # what is freed and kept for later is no leak
-            grown_bytes = self._growth.grown(resident_bytes())
+            grown_bytes = self._memory_increase.grown(resident_bytes())
         return overgrown(grown_bytes, self._allowed)
 
 
@@ -227,7 +234,7 @@ def main() -> None:
     _end_with(parent)
     _prepare()
     file, name, *limits = sys.argv[1:]
-    allowed = int(limits[0]) if limits else most_growth()
+    allowed = int(limits[0]) if limits else most_memory_increase()
     _serve(source, target, _Worker(WorkerMemory(int(file), name), allowed))
     os._exit(0)  # a driver that hangs while the interpreter ends is nobody's business
 

@@ -139,20 +139,20 @@ def acceptable_text(acceptance: Acceptance, data_type: DataType, index: int = 0)
     if element.any_value:
         return "any value"
 
-    def said(bits: int) -> str:
+    def with_bits(bits: int) -> str:
         return text_with_bits(np.array(bits, data_type.bits_dtype).view(data_type.numpy))
 
     alone, ranges = element.listed(data_type)
-    shown = [*map(said, alone), *(f"{said(low)} to {said(high)}" for low, high in ranges)]
+    shown = [*map(with_bits, alone), *(f"{with_bits(low)} to {with_bits(high)}" for low, high in ranges)]
     return " or ".join([*shown, *(["any NaN"] if element.any_nan else [])]) or "any value"
 
 
-def inputs_text(inputs: Mapping[str, Array], index: int, say: Callable[[Any], str] = text) -> str:
+def inputs_text(inputs: Mapping[str, Array], index: int, as_text: Callable[[Any], str] = text) -> str:
     """The elements that an output element is made of: of several inputs each with its tensor's name."""
     if len(inputs) == 1:
         (only,) = inputs.values()
-        return say(only[index])
-    return ", ".join(f"{name} {say(array[index])}" for name, array in inputs.items())
+        return as_text(only[index])
+    return ", ".join(f"{name} {as_text(array[index])}" for name, array in inputs.items())
 
 
 def shown(inputs: Mapping[str, Array], index: int, output: Any) -> str:
@@ -264,7 +264,7 @@ def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
 
 
-def with_company(finding: Finding, outputs: Mapping[OperatorDesc, Array]) -> Finding:
+def with_neighbours(finding: Finding, outputs: Mapping[OperatorDesc, Array]) -> Finding:
     """The finding with each kernel that was alive, and what it gave for the element that is shown."""
     case = finding.case
     details = []

@@ -81,11 +81,11 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
         kinds.append(near)
     judgements: list[Judgement] = []
     for kind in kinds:
-        judgements.append(_told(bench, case, _between(bench, case, kind)))
+        judgements.append(_reported(bench, case, _between(bench, case, kind)))
         if judgements[-1].refused or judgements[-1].unsupported is not None:
             return judgements[-1]  # nothing was dispatched
         if judgements[-1].findings and len(kind) > 1:
-            each = (_told(bench, case, _between(bench, case, [neighbour])) for neighbour in kind)
+            each = (_reported(bench, case, _between(bench, case, [neighbour])) for neighbour in kind)
             judgements += (candidate for candidate in each if candidate.findings)
             judgements.append(judgements.pop(len(kinds) - 1))  # if it takes all of them, with all
         if any(judgement.findings for judgement in judgements):
@@ -113,16 +113,16 @@ def _between(bench: Bench, case: Case, kind: Sequence[OperatorDesc]) -> Judgemen
     return with_own_faults(judgement, refused_by_themselves(bench, case, first))
 
 
-def _told(bench: Bench, case: Case, judgement: Judgement) -> Judgement:
+def _reported(bench: Bench, case: Case, judgement: Judgement) -> Judgement:
     """The judgement, with what is wrong with a neighbour that is right by itself as it is in that one's own company."""
     findings: list[Finding] = []
     for finding in judgement.findings:
         of_neighbour = finding.case.operator != case.operator and finding.case.expectation == BESIDE_OTHER_TENSORS
-        findings += _in_its_own_company(bench, finding.case) if of_neighbour else (finding,)
+        findings += _beside_its_own_neighbours(bench, finding.case) if of_neighbour else (finding,)
     return replace(judgement, findings=tuple(findings))
 
 
-def _in_its_own_company(bench: Bench, case: Case) -> tuple[Finding, ...]:
+def _beside_its_own_neighbours(bench: Bench, case: Case) -> tuple[Finding, ...]:
     """What is wrong with a case beside all that are on nearly its tensors, on a device that has run nothing yet."""
     fresh = bench.fresh()
     try:
@@ -151,7 +151,7 @@ def judge_steps(bench: Bench, case: Case) -> Judgement:
         return stopped(bench, replace(case, expectation="oracle", steps=()), run.without[0])
     seen = [judgement for judgement in run.judgements if not judgement.findings]
     executions = tuple(execution for judgement in run.judgements for execution in judgement.executions)
-    whole = Judgement(tuple(run.found[:1]), _STATE, sum(judgement.elements for judgement in seen), executions)
+    whole = Judgement(tuple(run.state_findings[:1]), _STATE, sum(judgement.elements for judgement in seen), executions)
     return with_own_faults(whole, run.faults)
 
 
@@ -164,7 +164,7 @@ class _Running:
 
     Attributes:
         judgements: those of the dispatches.
-        found: what is wrong with its state.
+        state_findings: what is wrong with its state.
         faults: what is wrong with kernels of the case's operator by themselves.
         without: why kernels were not to be had.
     """
@@ -174,7 +174,7 @@ class _Running:
         self._alive: dict[int, tuple[Any, OperatorDesc]] = {}
         self._memory: Bytes | None = None
         self.judgements: list[Judgement] = []
-        self.found: list[Finding] = []
+        self.state_findings: list[Finding] = []
         self.faults: list[Finding] = []
         self.without: list[Refusal | Mishap] = []
 
@@ -190,7 +190,7 @@ class _Running:
             self.without.append(kernel)
             if not is_out(bench, self._case, own, kernel, self.faults):
                 self._note(place, step, stopped(bench, own, kernel))
-            return not self.found
+            return not self.state_findings
         if step.kernel not in self._alive:
             return True
         if step.values is None:
@@ -209,7 +209,7 @@ class _Running:
             self._note(place, step, judged)
         elif operator.name == self._case.operator.name:
             self.faults += (finding for finding in alone[:1] if not is_mishap(finding))
-        return not self.found and judged.findings[0].outcome == "fail"
+        return not self.state_findings and judged.findings[0].outcome == "fail"
 
     def end(self) -> None:
         """Close what is left; after a loss nothing is."""
@@ -277,7 +277,9 @@ class _Running:
         for finding in judged.findings[:1]:
             title = f"{finding.title}, the last of {len(steps)} steps"
             details = (*finding.details, *step_lines)
-            self.found.append(replace(finding, clause=clause, case=case, title=title, suspects=(), details=details))
+            self.state_findings.append(
+                replace(finding, clause=clause, case=case, title=title, suspects=(), details=details)
+            )
 
 
 def _step_text(step: Step, operator: OperatorDesc) -> str:

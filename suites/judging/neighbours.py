@@ -235,10 +235,10 @@ def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
     number = _number_of(case)
-    telling = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
-    start = number % max(1, len(telling))  # each of them has its turn
+    takers = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
+    start = number % max(1, len(takers))  # each of them has its turn
     others = (
-        variant for table in [*telling[start:], *telling[:start]] for variant in _judged_variants(bench, table, case)
+        variant for table in [*takers[start:], *takers[:start]] for variant in _judged_variants(bench, table, case)
     )
     return [*itertools.islice(_judged_variants(bench, mine, case, reversed), 1), *itertools.islice(others, 1)]
 
@@ -368,7 +368,7 @@ def ordinary_values(bench: Bench, operator: OperatorDesc) -> Streams:
     return subject.distinct(operator.output.element_count).streams
 
 
-def told_of(bench: Bench, judgement: Judgement, case: Case, neighbours_alive: Sequence[OperatorDesc]) -> Judgement:
+def as_own_case(bench: Bench, judgement: Judgement, case: Case, neighbours_alive: Sequence[OperatorDesc]) -> Judgement:
     """What is wrong with one of several kernels, as its own case, which holds all of them."""
     if not judgement.findings:
         return judgement
@@ -411,7 +411,9 @@ def judged_before(
     findings = by_itself(bench, case, own_case(bench, case, case.operator, case.values))
     if findings is None and len(neighbours_alive) > 1:
         clause = "execution.independent"
-        neighbour_findings = told_of(bench, judged, replace(case, layout_clause=clause), neighbours_alive).findings[:1]
+        neighbour_findings = as_own_case(bench, judged, replace(case, layout_clause=clause), neighbours_alive).findings[
+            :1
+        ]
         return tuple(replace(finding, clause=clause, suspects=()) for finding in neighbour_findings)
     if findings is None and among_others and not any(map(is_mishap, judged.findings)):
         own = replace(case, expectation=BESIDE_OTHER_TENSORS, layout_clause="execution.independent", recipe=None)

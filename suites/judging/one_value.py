@@ -63,18 +63,20 @@ def judge_one_value(bench: Bench, case: Case) -> Judgement:
         case,
         (run,),
         wrong,
-        lambda i: f"input {text(run.x[i])} gives {text(run.output[i])}, though {_telling_said(case)} show {taken}",
+        lambda i: (
+            f"input {text(run.x[i])} gives {text(run.output[i])}, though {_distinguishing_text(case)} show {taken}"
+        ),
     )
     findings = tuple(replace(finding, clause=case.layout_clause or case.clause) for finding in judgement.findings)
     return replace(judgement, findings=findings)
 
 
-def _telling_said(case: Case) -> str:
+def _distinguishing_text(case: Case) -> str:
     scaled = case.operator.scale_bias is not None
     return "the least and the greatest scaled values" if scaled else "the limits of the type"
 
 
-def telling_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
+def distinguishing_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
     """Where the elements stand that show what open bounds became: the type's limits, or the extremes after ScaleBias.
 
     Args:
@@ -130,7 +132,7 @@ def stored_beyond(bound: np.float32, data_type: DataType) -> frozenset[int]:
 
 def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOracle, dict[str, int]]:
     """The oracle with the integers that the implementation took for the bounds that the pages leave open."""
-    low, high = telling_places(case.operator, run.x)
+    low, high = distinguishing_places(case.operator, run.x)
     table = bench.tables.operator(case.operator.name)
     seen = {table.lower: int(run.output[low]), table.upper: int(run.output[high])}
     casts: dict[str, int] = {}

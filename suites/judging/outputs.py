@@ -92,7 +92,7 @@ def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array
     return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst, deviation=deviation)
 
 
-_MOST_TELLING = 3  # of three values at most two can be acceptable where zero or a bound may come out either way
+_MOST_DISTINGUISHING = 3  # of three values at most two can be acceptable where zero or a bound may come out either way
 
 _MARKS = (1, 2, 3, 5, 0, 7, 50, 100, -1, -2, -7, 0.25, 0.5, -0.5, 2.5, 1000, -1000)
 
@@ -107,7 +107,7 @@ def marks(data_type: DataType) -> Array:
     return np.array([*kept, limits.min, limits.max, int(limits.max) // 3], data_type.numpy)
 
 
-def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> Array:
+def _distinguishing_poison(oracle: Oracle, execution: Execution, suspected: Array) -> Array:
     """Another poison, whose suspected elements hold what no input becomes.
 
     A value that the operator changes cannot come out of an element that was written with what was read where the poison
@@ -122,7 +122,7 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
     with np.errstate(all="ignore"):
         if len(suspects) == 1 and oracle.operator.input.data_type is oracle.data_type:
             values = values[~oracle.admits(dict.fromkeys(suspects, values), values)]
-    for value in values[:_MOST_TELLING][::-1]:
+    for value in values[:_MOST_DISTINGUISHING][::-1]:
         filled = np.full(suspected.size, value, poison.dtype)
         other[suspected[~oracle.admits(suspects, filled) & (filled.view(bits) != held)]] = value
     return other
@@ -197,7 +197,7 @@ def judge_execution(
     # The poison is no expected value, but may be another that is acceptable: what is right may be unwritten as well.
     held = wrong[:0] if case.placement.in_place else _as_before(execution)
     if held.size:  # so often whatever the poison was
-        other = again(_telling_poison(oracle, execution, held))
+        other = again(_distinguishing_poison(oracle, execution, held))
         if other is not None:
             unwritten, held = _left_alone(held, wrong, other, again), held[:0]
             execution = replace(execution, unwritten=unwritten)

@@ -263,7 +263,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     except _Judged as ended:
         return ended.judgement
 
-    def told(index: int) -> str:
+    def reported(index: int) -> str:
         return "; ".join(
             f"{bench.tables.operator(asked.operator.name).short_name} gives {text(run.output[index])} "
             f"of {inputs_text(run.inputs, index)}"
@@ -272,10 +272,12 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
 
     executions = (first, *(run for _, run in dispatched))
     for asked, run in dispatched if wrong.size else ():
-        judgement = None if asked.operator.name == case.operator.name else _by_another(bench, asked, run, wrong, told)
+        judgement = (
+            None if asked.operator.name == case.operator.name else _by_another(bench, asked, run, wrong, reported)
+        )
         if judgement is not None:
             return replace(judgement, clauses=value_clauses(case), executions=executions)
-    return relation(case, executions, wrong, told)
+    return relation(case, executions, wrong, reported)
 
 
 def _by_another(

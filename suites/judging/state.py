@@ -30,10 +30,11 @@ from dmlcts.suites.judging.findings import (
     reversed_values,
     together,
     turned_values,
-    with_company,
+    with_neighbours,
 )
 from dmlcts.suites.judging.neighbours import (
     BESIDE_OTHER_TENSORS,
+    as_own_case,
     by_its_place,
     by_itself,
     closed,
@@ -47,7 +48,6 @@ from dmlcts.suites.judging.neighbours import (
     own_case,
     refusable,
     refused_by_themselves,
-    told_of,
     two_neighbours,
     with_own_faults,
 )
@@ -77,9 +77,9 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
         lambda array: array[::-1],
         lambda array: np.roll(array, third),
         lambda array: array[::-1],
-        lambda one: one,
+        lambda array: array,
         middle_reversed,
-        lambda one: one[::-1],
+        lambda array: array[::-1],
     ]
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
     in_place = [_placed(in_place=True, alias=alias_name) for alias_name in aliases] or [_placed(inputs_turned=True)]
@@ -177,11 +177,11 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
             if alone_too is not None:
                 faults += alone_too
                 continue
-        judgements.append(_as_state(told_of(bench, judged, other, neighbour_operators), other))
+        judgements.append(_as_state(as_own_case(bench, judged, other, neighbour_operators), other))
     others = [(kernel, neighbour.operator) for kernel, neighbour in everyone[:mine] + everyone[mine + 1 :]]
     judgements += [stopped(bench, case, mishap) for mishap in closed(bench, case, others)]
     last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
-    judgements.append(told_of(bench, last, case, neighbour_operators))
+    judgements.append(as_own_case(bench, last, case, neighbour_operators))
     return with_own_faults(_finished(bench, case, [kernels[mine]], judgements), faults)
 
 
@@ -228,11 +228,11 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
             break
         findings = by_itself(bench, case, own_case(bench, case, operator, case.values))
         if findings is None:
-            neighbour_judgement = told_of(bench, judged, replace(case, operator=operator), case.beside)
+            neighbour_judgement = as_own_case(bench, judged, replace(case, operator=operator), case.beside)
             judgement = _finished(bench, case, [], [judgement, neighbour_judgement])
         faults += findings or ()
-    told_with = tuple(with_company(finding, outputs) for finding in judgement.findings)
-    return with_own_faults(replace(judgement, findings=told_with), faults)
+    findings_beside = tuple(with_neighbours(finding, outputs) for finding in judgement.findings)
+    return with_own_faults(replace(judgement, findings=findings_beside), faults)
 
 
 def _as_state(judgement: Judgement, case: Case) -> Judgement:

@@ -34,7 +34,7 @@ FRACTIONAL = (
     (1.0, -UNSEEN),
     (0.5, UNSEEN),
 )
-"""Pairs of scale and bias; :func:`telling_inputs` gives inputs that tell the arithmetics apart under them."""
+"""Pairs of scale and bias; :func:`distinguishing_inputs` gives inputs that tell the arithmetics apart under them."""
 
 GROUPS: Mapping[str, tuple[tuple[float, float], ...]] = {
     "whole factors": WHOLE,
@@ -43,7 +43,7 @@ GROUPS: Mapping[str, tuple[tuple[float, float], ...]] = {
 }
 
 
-def telling_inputs(data_type: DataType) -> Any:
+def distinguishing_inputs(data_type: DataType) -> Any:
     """Small numbers and halves, the type's limits, half of them, and what FLOAT32 and FLOAT64 cannot hold."""
     limits = np.iinfo(data_type.numpy)
     least, most = int(limits.min), int(limits.max)
@@ -202,7 +202,7 @@ def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:
             yield from arithmetics
 
 
-def _told(arithmetics: set[Arithmetic], data_type: DataType) -> str:
+def _reported(arithmetics: set[Arithmetic], data_type: DataType) -> str:
     """The plainest of the arithmetics that explain what was observed."""
     if not arithmetics:
         return "in several ways"
@@ -235,7 +235,7 @@ def named(data_type: DataType, observations: Iterable[Observation]) -> str:
         mine = [observation for observation in seen if (observation.scale, observation.bias) in pairs]
         if mine:
             sets = [set(_agreeing(data_type, observation)) for observation in mine]
-            names[group] = _told(set.intersection(*sets), data_type)
+            names[group] = _reported(set.intersection(*sets), data_type)
     if len(set(names.values())) == 1:
         return next(iter(names.values()))
     return "; ".join(f"{group}: {arithmetic}" for group, arithmetic in names.items())

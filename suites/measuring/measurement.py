@@ -121,13 +121,13 @@ class Measurement:
             self.elements,
             tuple(np.trim_zeros(self.bins, "b").tolist()),
             {name: count for name, count in self.apart.items() if count},
-            _told(self.ulp),
-            _told(self.absolute),
+            _reported(self.ulp),
+            _reported(self.absolute),
             tuple(
-                {"bucket": place, "count": count, **_told(worst)}
+                {"bucket": place, "count": count, **_reported(worst)}
                 for place, (count, worst) in sorted(self.buckets.items())
             ),
-            _told(self.digitless),
+            _reported(self.digitless),
         )
 
 
@@ -142,7 +142,7 @@ def _read(record: Mapping[str, Any]) -> Worst | None:
     return Worst(-record["error"], tuple(record["inputs"]), record["got"], attributes)
 
 
-def _told(worst: Worst | None) -> dict[str, Any]:
+def _reported(worst: Worst | None) -> dict[str, Any]:
     if worst is None:
         return {}
     attributes = json.loads(worst.attributes)

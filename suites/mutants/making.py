@@ -46,7 +46,7 @@ class Row:
 
     Attributes:
         operator: its short name.
-        said: what is wrong, in a sentence; the mutant's docstring.
+        wording: what is wrong, in a sentence; the mutant's docstring.
         fault: makes the wrong results of the right ones, the operands and, where ``bounds``, Min and Max or the mode.
         clause: the clause that breaks, without the operator's prefix.
         types: the types of the last operand on which it strikes, as :func:`has` reads them; all where empty.
@@ -56,7 +56,7 @@ class Row:
     """
 
     operator: str
-    said: str
+    wording: str
     fault: Fault
     clause: str = "formula"
     types: str = ""
@@ -70,7 +70,7 @@ def made(module: str, rows: Mapping[str, Row]) -> dict[str, type[Reference]]:
     mutants_by_name: dict[str, type[Reference]] = {}
     for name, row in rows.items():
         members = {
-            "__doc__": row.said,
+            "__doc__": row.wording,
             "__module__": module,
             "operator": f"ELEMENT_WISE_{row.operator}",
             "clause": f"{row.operator.lower().replace('_', '-')}.{row.clause}",

@@ -382,7 +382,7 @@ class SecondDispatchDoesNothing(Reference):
 
     clause = "execution.repeatable"
 
-    class _Once(_KernelState):
+    class _RunsOneTime(_KernelState):
         def dispatch(self, memory: Array, bindings: Bindings) -> None:
             """Run the first time."""
             if not self.known.setdefault("done", False):
@@ -392,7 +392,7 @@ class SecondDispatchDoesNothing(Reference):
     def create(self, operator: OperatorDesc) -> Kernel:
         """A kernel that counts."""
         super().create(operator)
-        return self._Once(self, operator)
+        return self._RunsOneTime(self, operator)
 
 
 class SixteenSlots(Reference):

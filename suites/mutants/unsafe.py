@@ -173,7 +173,7 @@ class RaisesOnSecondDispatch(Reference):
 
     clause = "execution.repeatable"
 
-    class _Once(Kernel):
+    class _RunsOneTime(Kernel):
         done = False
 
         def dispatch(self, memory: Array, bindings: Bindings) -> None:
@@ -186,7 +186,7 @@ class RaisesOnSecondDispatch(Reference):
     def create(self, operator: OperatorDesc) -> Kernel:
         """A kernel for one use."""
         super().create(operator)
-        return self._Once(self, operator)
+        return self._RunsOneTime(self, operator)
 
 
 class RaisesOnClose(Reference):

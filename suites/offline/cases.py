@@ -111,14 +111,14 @@ def conversation(case: Case, arena: Arena) -> bytes:
     )
 
 
-def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], object]) -> None:
+def export(exported: Exported, bench: Bench, folder: Path, print_line: Callable[[str], object]) -> None:
     """Write the folder.
 
     Args:
         exported: what to write.
         bench: prepares the memories; its device is asked for nothing.
         folder: an empty one, or none yet.
-        say: is given the lines that a user reads.
+        print_line: is given the lines that a user reads.
 
     Raises:
         UsageError: the folder cannot be written, or is not empty.
@@ -157,9 +157,9 @@ def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], 
     write_text(folder / LIST, "".join(f"{name}\n" for name, _ in exported.files()))
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     if exported.left_out:
-        say(f"left out, to be judged on a device that answers: {', '.join(exported.left_out)}")
-    say(f"written: {len(rows):,} cases, {total / (1 << 20):.1f} MiB, in {folder}")
-    say(f"on the device: RUNNER --offline {folder} OUTPUTS; then here: dmlcts offline judge {folder} OUTPUTS")
+        print_line(f"left out, to be judged on a device that answers: {', '.join(exported.left_out)}")
+    print_line(f"written: {len(rows):,} cases, {total / (1 << 20):.1f} MiB, in {folder}")
+    print_line(f"on the device: RUNNER --offline {folder} OUTPUTS; then here: dmlcts offline judge {folder} OUTPUTS")
 
 
 def read_export(folder: str, extra_tables: tuple[str, ...] = (), results: str = "results") -> Exported:

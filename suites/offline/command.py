@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import Commands, say
+from dmlcts.suites.console.printing import Commands, print_line
 from dmlcts.suites.options.command_line import options_of
 
 
@@ -47,7 +47,7 @@ def export(
     settings = Settings.read(operators=operators, data_types=data_types, seed=seed, strict=strict)
     bench = settings.open()
     try:
-        write(planned_cases(settings, level), bench, Path(output), say)
+        write(planned_cases(settings, level), bench, Path(output), print_line)
     finally:
         bench.close()
 
@@ -75,8 +75,8 @@ def judge(cases: str, outputs: str, results: str) -> None:
     judgement = judge_folder(cases, outputs, results)
     summary(judgement.results, load_tables(), PlainConsole(file=sys.stdout), folder=results, written=judgement.written)
     without = f", {judgement.missing:,} without outputs" if judgement.missing else ""
-    say(f"offline: {many(judgement.cases, 'case')} judged{without}")
+    print_line(f"offline: {many(judgement.cases, 'case')} judged{without}")
     if judgement.unreached:
         rows = many(judgement.unreached, "clause row")
-        say(f"offline: {rows} need a device that answers, and did not run")
+        print_line(f"offline: {rows} need a device that answers, and did not run")
     sys.exit(exit_code(Verdict(judgement.results["verdict"])))

@@ -18,12 +18,12 @@ from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.summaries.because import explained
-from dmlcts.reports.summaries.once import told_once
+from dmlcts.reports.summaries.fault_groups import grouped_by_fault
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.certification.evidence import Planned
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.printing import print_line
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import Ledger
 from dmlcts.suites.offline.cases import Exported, read_export
@@ -31,7 +31,7 @@ from dmlcts.suites.offline.recorded import RecordedBackend, RecordedDevice
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 
-_MOST_TOLD = 8  # failures that are kept of one operator and type; all are counted
+_MOST_REPORTED = 8  # failures that are kept of one operator and type; all are counted
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
             if there:
                 records.append(_record(bench, device, there, exported))
         if replaced.words:
-            say(f"dmlcts: replaces {replaced.words} in {settings.results}")
+            print_line(f"dmlcts: replaces {replaced.words} in {settings.results}")
         replaced.remove()
         return _published(exported, settings, bench.info, records, begun, judged, missing)
 
@@ -116,7 +116,7 @@ def _record(bench: Bench, device: RecordedDevice, group: list[tuple[str, Planned
         for finding in judgement.findings:
             outcome = Outcome(finding.outcome)
             broken[finding.clause] = worst([outcome, broken.get(finding.clause, Outcome.PASS)])
-            if len(failures) < _MOST_TOLD:
+            if len(failures) < _MOST_REPORTED:
                 failures.append(failure_of(f"{test}::{name}", bench.tables, finding, exported.settings))
     tallies = []
     for row, tally in ledger.tallies.items():
@@ -148,7 +148,7 @@ def _published(
         begun,
         datetime.now(UTC),
     )
-    item_records = told_once(records)
+    item_records = grouped_by_fault(records)
     required_rows = list(settings.obliged(exported.level))
     document = build_results(
         item_records, required_rows, info, settings.tables, unsupported=settings.unsupported(device)

@@ -50,7 +50,7 @@ class FileTransport:
         """No: everything after an answer is the next one."""
         return False
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         """Nothing: its standard error stayed where it ran."""
         return ""
 
@@ -58,7 +58,7 @@ class FileTransport:
         """What to raise for an answer that cannot be."""
         return ProcessLost("crash", title, f"{self._path.name}: {text}")
 
-    def check_growth(self) -> None:
+    def check_memory(self) -> None:
         """Nothing: what recorded the replies has ended."""
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class FileTransport:
         self._file.close()
 
 
-class _OnceKernel:
+class _RecordedKernel:
     """A kernel of a recorded conversation, which holds one dispatch."""
 
     def __init__(self, kernel: RunnerKernel) -> None:
@@ -152,7 +152,7 @@ class RecordedDevice:
 
         self._device = RunnerDevice(connect, {"runner": "offline"}, share=False)
 
-    def create(self, operator: OperatorDesc) -> _OnceKernel:
+    def create(self, operator: OperatorDesc) -> _RecordedKernel:
         """The kernel of the conversation.
 
         Raises:
@@ -163,7 +163,7 @@ class RecordedDevice:
         if not self._fresh:
             raise ExecutionFailed(_ONCE)
         self._fresh = False
-        return _OnceKernel(self._device.create(operator))
+        return _RecordedKernel(self._device.create(operator))
 
     def close(self) -> None:
         """Close the file that is open."""

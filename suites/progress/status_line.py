@@ -75,7 +75,7 @@ class StatusLine:
             self._erase()
             yield
 
-    def tell(self, text: str) -> None:
+    def print_text(self, text: str) -> None:
         """Print a text on standard error, beside the line; characters that are no text are shown as code points."""
         with self.aside():
             self._write(f"{as_text(text)}\n")

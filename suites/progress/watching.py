@@ -11,7 +11,7 @@ import pytest
 
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
 from dmlcts.specs.number_text import many
-from dmlcts.suites.console.saying import say
+from dmlcts.suites.console.printing import print_line
 from dmlcts.suites.progress.estimate import duration, key_of_item, left, weight_of
 from dmlcts.suites.progress.status_line import StatusLine, on_terminal
 
@@ -62,7 +62,7 @@ class Progress:
         self._done: set[str] = set()
         self._running: dict[str, str] = {}  # operator by node id, the last begun last
         self._failing: set[str] = set()
-        self._told = False
+        self._reported = False
 
     # ------------------------------------------------------------------------------- what the run says
 
@@ -71,21 +71,23 @@ class Progress:
         for record in records:
             self._before += 1
             self._failing |= _clauses(self._counted(record))
-        self._told = bool(self._failing)
+        self._reported = bool(self._failing)
 
     def record(self, record: ItemRecord) -> None:
         """Count a test that has run, and print the first failure at once."""
         self._done.add(key_of_item(record.test))
         if self._verbose:
-            self.say(f"{record.outcome.value.replace('_', ' '):14} {record.seconds:7.2f} s  {record.test}")
+            self.print_line(f"{record.outcome.value.replace('_', ' '):14} {record.seconds:7.2f} s  {record.test}")
         counted = self._counted(record)
         if not counted.outcome.breaks_conformance:
             return
         self._failing |= _clauses(counted)
         first = next(iter(_breaking(counted)), None)
-        if first is not None and not self._told and not self._verbose:
-            self._told = True
-            self.line.tell(f"\nThe first failure (its file is written when the run ends):\n\n{first.text.rstrip()}\n")
+        if first is not None and not self._reported and not self._verbose:
+            self._reported = True
+            self.line.print_text(
+                f"\nThe first failure (its file is written when the run ends):\n\n{first.text.rstrip()}\n"
+            )
 
     def words(self) -> str:
         """Where the run is, in a line; "" before it has begun."""
@@ -99,7 +101,7 @@ class Progress:
             parts.append(f"about {duration(seconds)} left")
         return f"dmlcts: {' · '.join(parts)}"
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print on standard output, beside the line.
 
         Raises:
@@ -107,7 +109,7 @@ class Progress:
         """
         with self.line.aside():
             for line in text.splitlines() or [""]:
-                say(line)
+                print_line(line)
 
     def _operators(self) -> list[str]:
         running = list(dict.fromkeys(reversed(self._running.values())))
@@ -124,7 +126,7 @@ class Progress:
         self._began = self._clock()
         operators = len({_operator(test) for test in tests})
         amount = f"{many(len(self._tests), 'test')} of {many(operators, 'operator')}"
-        self.say(f"dmlcts: {self._what}: {amount}")
+        self.print_line(f"dmlcts: {self._what}: {amount}")
         self.line.start()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -148,7 +150,7 @@ class Progress:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Print what kept tests from being collected."""
         if report.failed:
-            self.line.tell(str(report.longrepr))
+            self.line.print_text(str(report.longrepr))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Tell Ctrl-C from an end that a plugin asked for; pytest's own ends, as after `-x`, are of a derived class."""
@@ -162,7 +164,7 @@ class Progress:
         """Say why the run stopped before its end, where it did by itself."""
         reason: Any = session.shouldstop or session.shouldfail
         if isinstance(reason, str):
-            self.say(f"dmlcts: {reason}")
+            self.print_line(f"dmlcts: {reason}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:

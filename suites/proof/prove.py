@@ -40,7 +40,7 @@ from dmlcts.suites.running.accounts import account
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes", "test_past_the_largest_grid")
 _ISOLATED_SECONDS = 3.0
-_ISOLATED_GROWTH = 1 << 30
+_ISOLATED_MEMORY_INCREASE = 1 << 30
 
 _T = TypeVar("_T")
 Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -108,11 +108,11 @@ class _Progress:
 
     done: int = 0
     total: int = 0
-    told: Callable[[str], None] = field(default=lambda text: None)
+    report: Callable[[str], None] = field(default=lambda text: None)
 
-    def tell(self, text: str) -> None:
+    def count_one(self, text: str) -> None:
         self.done += 1
-        self.told(f"[{self.done}/{self.total}] {text}")
+        self.report(f"[{self.done}/{self.total}] {text}")
 
 
 def _cases(judge: Judge) -> int:
@@ -150,7 +150,7 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     started = time.perf_counter()
     alone = mutant.needs == "isolation"  # it takes its process with it, or never comes back
     where = f"{mutant.__module__}:{mutant.__qualname__}"
-    backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
+    backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_MEMORY_INCREASE) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
     operators = {mutant.operator} if mutant.operator else FIRST_THREE  # every other operator is right
     every = [probe for probe in quick_probes(ByIdentity(tables), seed) if probe.table.operator in operators]
@@ -377,7 +377,7 @@ def in_parallel(
                 except Exception as fault:
                     fault.add_note(f"while judging {futures[future]}")
                     raise
-                progress.tell(_verdict(done))
+                progress.count_one(_verdict(done))
         except BaseException:  # a job that broke, or Ctrl-C: end now, not when the rest is done
             pool.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():

@@ -10,7 +10,7 @@ from dmlcts.specs import DataType
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.explaining import explain
-from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.sweep_judge import SweepJudge
 from dmlcts.suites.sweeping.blocks.targets import Block, Target, plan
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
@@ -48,7 +48,7 @@ def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = Fa
     )
     settings = Settings.read(backend=bench.name, strict=bench.strict)
     pattern = None if whole else getattr(mutant, "pattern", None)
-    block_judge = Station(bench, compiled=whole)
+    block_judge = SweepJudge(bench, compiled=whole)
     try:
         for number, target in enumerate(made.targets):
             if target.clause != mutant.clause:

@@ -22,7 +22,7 @@ from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.number_text import many
 from dmlcts.suites.console.exit_codes import BROKEN
-from dmlcts.suites.console.saying import complain
+from dmlcts.suites.console.printing import complain
 from dmlcts.suites.progress.watching import PLUGIN as PROGRESS
 from dmlcts.suites.rerunning.rerun import rerun
 from dmlcts.suites.running.item_record import publish
@@ -127,18 +127,18 @@ class Collector:
                 raise
             return True
 
-    def _told_at_once(self, report: pytest.TestReport) -> None:
+    def _report_immediately(self, report: pytest.TestReport) -> None:
         """With `dmlcts run -v`, print a failure where it happens."""
         options = self.config.option
         if report.failed and options.verbose > 0 and options.tbstyle == "no":
             failure = report.longrepr  # as a text it stands alone; longreprtext would name pytest-xdist's process first
-            self._say(failure if isinstance(failure, str) else report.longreprtext)
+            self._print_line(failure if isinstance(failure, str) else report.longreprtext)
 
-    def _say(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         manager = self.config.pluginmanager
         progress, terminal = manager.get_plugin(PROGRESS), manager.get_plugin("terminalreporter")
         if progress is not None:
-            progress.say(text)
+            progress.print_line(text)
         elif terminal is not None:
             terminal.ensure_newline()
             terminal.write_line(text)
@@ -149,7 +149,7 @@ class Collector:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the record that a test's report carries."""
-        self._told_at_once(report)
+        self._report_immediately(report)
         if not hasattr(report, _LOST) and (report.when == "call" or not report.passed):
             self._reported.add(key_of(report.nodeid))
         for name, value in report.user_properties:
@@ -184,9 +184,9 @@ class Collector:
         if not lost:
             return
         whose = "its process" if len(lost) == 1 else "their processes"
-        self._say(f"\ndmlcts: {many(len(lost), 'test')} lost with {whose}: running again in a fresh one")
+        self._print_line(f"\ndmlcts: {many(len(lost), 'test')} lost with {whose}: running again in a fresh one")
         rerun_result = rerun(self.run, lost, self._begun)
-        self._last += rerun_result.told
+        self._last += rerun_result.reported
         self.run.interrupted |= rerun_result.interrupted or bool(self._lost)
 
     @pytest.hookimpl(trylast=True)

@@ -35,11 +35,11 @@ class Rerun:
 
     Attributes:
         interrupted: whether some did not run.
-        told: lines that name what was lost for good, and what did not run.
+        reported: lines that name what was lost for good, and what did not run.
     """
 
     interrupted: bool
-    told: tuple[str, ...]
+    reported: tuple[str, ...]
 
 
 @dataclass(frozen=True)

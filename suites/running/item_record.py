@@ -15,7 +15,7 @@ from dmlcts.reports.documents.results import RunInfo, build_results, describe_de
 from dmlcts.reports.documents.waivers import WaiverError
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.characters import one_line
-from dmlcts.reports.summaries.once import told_once
+from dmlcts.reports.summaries.fault_groups import grouped_by_fault
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import write_run
 from dmlcts.reports.views.terminal import summary
@@ -23,10 +23,10 @@ from dmlcts.specs.number_text import many
 from dmlcts.suites.attribution.faults import faults_of
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.console.plain import PlainConsole
-from dmlcts.suites.console.saying import complain
+from dmlcts.suites.console.printing import complain
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Tally
-from dmlcts.suites.running.combinations_covered import combinations_told
+from dmlcts.suites.running.combinations_covered import combinations_members
 from dmlcts.suites.running.failure_record import failure_of, replay_command
 from dmlcts.suites.running.options import Settings
 
@@ -59,7 +59,7 @@ def probe_record(
     moved: dict[tuple[str, str, str], tuple[str, str, str]] = {}
     if isinstance(error, ConformanceFailure):
         for finding in _distinct(judge.ledger.findings):
-            least = faults_of(judge.bench).told(finding)
+            least = faults_of(judge.bench).reported(finding)
             if least.clause != finding.clause:
                 subject = (finding.case.operator.name, finding.case.data_type.name)
                 moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
@@ -190,7 +190,7 @@ def publish(run: Run) -> Callable[[], None]:
         run.finished,
         shard=settings.shard_text,
     )
-    records = told_once(settings.waivers.apply(run.records))
+    records = grouped_by_fault(settings.waivers.apply(run.records))
     results = build_results(
         records,
         settings.obliged(run.level),
@@ -199,8 +199,8 @@ def publish(run: Run) -> Callable[[], None]:
         unsupported=settings.unsupported(run.info),
         interrupted=run.interrupted,
     )
-    results |= combinations_told(records, settings, run.level)
-    results |= settings.waivers.told(results)
+    results |= combinations_members(records, settings, run.level)
+    results |= settings.waivers.reported(results)
     results = explained(results, settings.tables)
     try:
         settings.waivers.check_matched(results)

@@ -16,13 +16,13 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.reports.summaries.because import explained
-from dmlcts.reports.summaries.once import told_once
+from dmlcts.reports.summaries.fault_groups import grouped_by_fault
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.running.combinations_covered import combinations_told
+from dmlcts.suites.running.combinations_covered import combinations_members
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import difference, key_of
 
@@ -89,13 +89,13 @@ def _same_suite(content: JournalContent) -> None:
 def _moved(record: ItemRecord, folder: Path) -> ItemRecord:
     """The record with its replay commands pointing into the joined folder."""
 
-    def told(text: str, name: str) -> str:
+    def reported(text: str, name: str) -> str:
         place = (folder / "failures" / name).as_posix()
         file = re.escape(name)
         return re.sub(rf"(dmlcts replay )(?:'[^']*{file}'|\S*{file})", lambda match: match[1] + place, text)
 
     failures = tuple(
-        replace(failure, text=told(failure.text, failure.file)) if failure.file else failure
+        replace(failure, text=reported(failure.text, failure.file)) if failure.file else failure
         for failure in record.failures
     )
     return replace(record, failures=failures)
@@ -160,12 +160,12 @@ def merge(
     records = [_moved(record, folder) for record in records]
     run_waivers = waivers or Waivers()
     run_waivers.check_device(header["device"])
-    applied = told_once(run_waivers.apply(records))
+    applied = grouped_by_fault(run_waivers.apply(records))
     document = build_results(
         applied, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
     )
-    document |= combinations_told(records, settings, level)
-    document |= run_waivers.told(document)
+    document |= combinations_members(records, settings, level)
+    document |= run_waivers.reported(document)
     document = explained(document, settings.tables)
     run_waivers.check_matched(document)
     with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong

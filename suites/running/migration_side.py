@@ -107,7 +107,7 @@ def finished_columns(sides: Sequence[MigrationSide]) -> list[Column]:
 
 
 def columns_of(
-    sides: Sequence[MigrationSide], folder: Path, arguments: Sequence[str], say: Callable[[str], object]
+    sides: Sequence[MigrationSide], folder: Path, arguments: Sequence[str], print_line: Callable[[str], object]
 ) -> list[Column]:
     """The runs of both sides; backends are judged, each in a process of its own.
 
@@ -115,7 +115,7 @@ def columns_of(
         sides: the two.
         folder: where the results of judged backends go, a subfolder each.
         arguments: further arguments of ``dmlcts run``.
-        say: called with lines about what is judged.
+        print_line: called with lines about what is judged.
 
     Raises:
         SameSidesError: both are the same.
@@ -130,7 +130,7 @@ def columns_of(
     for side in sides:
         if side.contender is None:
             continue
-        (column,) = judge_all([side.contender], folder, arguments, say)
+        (column,) = judge_all([side.contender], folder, arguments, print_line)
         if column.results is None:
             raise BackendUnavailable(f"{column.label} cannot be judged: {column.reason}")
         columns[side] = column

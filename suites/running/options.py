@@ -33,7 +33,7 @@ _ATTRIBUTES = {"feature_level": "level"}
 """Options whose attribute of `Settings` has another name."""
 
 
-def owed_rows(
+def required_rows(
     tables: Tables,
     level: FeatureLevel,
     operators: Collection[str] | None = None,
@@ -286,7 +286,7 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        required = owed_rows(self.tables, level, self.operators or None, self.covering)
+        required = required_rows(self.tables, level, self.operators or None, self.covering)
         for clause, operator, data_type, obligation in required:
             if self.selects_clause(clause) and self.selects_data_type(DataType[data_type]):
                 yield clause, operator, data_type, obligation

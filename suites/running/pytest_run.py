@@ -18,7 +18,7 @@ import pytest
 from dmlcts.backends.processors import usable_processors
 from dmlcts.reports.documents.selecting import within
 from dmlcts.specs import DmlctsError
-from dmlcts.suites.console.saying import complain, say
+from dmlcts.suites.console.printing import complain, print_line
 from dmlcts.suites.progress.watching import PLUGIN as PROGRESS
 from dmlcts.suites.progress.watching import Progress
 from dmlcts.suites.running.options import Settings
@@ -128,9 +128,9 @@ def execute(
         )
         with _silenced(quiet), _undisturbed(), _storage_elsewhere():
             if resume:
-                say(f"dmlcts: {run.already}")
+                print_line(f"dmlcts: {run.already}")
             if run.replaces:
-                say(f"dmlcts: replaces {run.replaces} in {settings.results}, with its first record")
+                print_line(f"dmlcts: replaces {run.replaces} in {settings.results}, with its first record")
             run.short = not verbose
             with contextlib.nullcontext() if quiet else _followed(run, verbose) as progress:
                 status = pytest.main(arguments, plugins=[Named(run, progress)])

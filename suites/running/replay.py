@@ -84,7 +84,7 @@ def was_unsteady(path: str | Path) -> bool:
     return "again" in load_failure(path).get("details", {})
 
 
-def tells_needs(path: str | Path) -> bool:
+def states_needs(path: str | Path) -> bool:
     """Whether a failure file says what its case needs to go wrong."""
     return "needs" in load_failure(path).get("details", {})
 
@@ -168,7 +168,7 @@ def _times(wrong: int, repeat: int) -> str:
 def replay_all(
     settings: Settings,
     paths: Sequence[str],
-    say: Callable[[str], object],
+    print_line: Callable[[str], object],
     folder: Path | None = None,
     repeat: int = 1,
 ) -> list[Replay]:
@@ -177,7 +177,7 @@ def replay_all(
     Args:
         settings: how the backend is opened.
         paths: the failure files.
-        say: is given what a user reads, a case at a time.
+        print_line: is given what a user reads, a case at a time.
         folder: where inputs, outputs and acceptable values are written; ``None`` for nowhere.
         repeat: how often each is judged.
 
@@ -191,24 +191,26 @@ def replay_all(
         bench = settings.open()
         try:
             command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
-            replay_outcome = replay(bench, case, command, repeat, needs=tells_needs(path))
+            replay_outcome = replay(bench, case, command, repeat, needs=states_needs(path))
         finally:
             bench.close()
         if len(paths) > 1:
-            say(f"== {path}")
-        say(replay_outcome.text)
+            print_line(f"== {path}")
+        print_line(replay_outcome.text)
         if not replay_outcome.failed and repeat == 1 and was_unsteady(path):
-            say("it did not go wrong every time when it was found: try --repeat 100")
+            print_line("it did not go wrong every time when it was found: try --repeat 100")
         if folder is not None:
             place = folder / Path(path).stem if len(paths) > 1 else folder
             written = dump(place, case, replay_outcome.dispatches)
-            say(f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge")
+            print_line(
+                f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge"
+            )
         if len(paths) > 1:
-            say("")
+            print_line("")
         replays.append(replay_outcome)
     if len(paths) > 1:
         failing = sum(outcome.failed for outcome in replays)
         unable = sum(not outcome.supported for outcome in replays)
-        said_unable = f", {unable} not supported" if unable else ""
-        say(f"{len(replays)} cases: {failing} fail, {len(replays) - failing - unable} pass{said_unable}")
+        unable_text = f", {unable} not supported" if unable else ""
+        print_line(f"{len(replays)} cases: {failing} fail, {len(replays) - failing - unable} pass{unable_text}")
     return replays

@@ -90,7 +90,7 @@ def judge(contender: Contender, folder: Path, arguments: Sequence[str]) -> Colum
 
 
 def judge_all(
-    contenders: Sequence[Contender], results: Path, arguments: Sequence[str], say: Callable[[str], object]
+    contenders: Sequence[Contender], results: Path, arguments: Sequence[str], print_line: Callable[[str], object]
 ) -> list[Column]:
     """Judge one contender after the other, each into a folder of its own under ``results``."""
     folders = [contender.folder for contender in contenders]
@@ -99,13 +99,13 @@ def judge_all(
         raise UsageError(f"two backends would write into {results / twice}", "compare each with its options once")
     columns = []
     for contender, folder in zip(contenders, folders, strict=True):
-        say(f"judging {contender.label}")
+        print_line(f"judging {contender.label}")
         columns.append(judge(contender, results / folder, arguments))
         column = columns[-1]
         summary = (
             f"unavailable: {column.reason}" if column.results is None else column.results["verdict"].replace("_", " ")
         )
-        say(f"  {summary}")
+        print_line(f"  {summary}")
     return columns
 
 

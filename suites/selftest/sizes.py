@@ -82,7 +82,7 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
         items: what was collected.
         size: "brief", "thorough" or "all".
     """
-    met: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     ran: Counter[str] = Counter()
     selected_items = []
     above: dict[int, bool] = {}  # whether a module or class is marked, by its identity: asked once
@@ -91,13 +91,13 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
         if (marked := above.get(id(item.parent))) is None:
             marked = above[id(item.parent)] = item.parent is not None and any(map(item.parent.get_closest_marker, OURS))
         if not marked and not any(mark.name in OURS for mark in item.own_markers):
-            met[test] += 1
+            seen[test] += 1
             ran[test] += 1
             selected_items.append(item)
             continue
         sampled = item.get_closest_marker("sampled")
-        due = size == "all" or sampled is None or met[test] % sampled.args[0] == 0
-        met[test] += 1
+        due = size == "all" or sampled is None or seen[test] % sampled.args[0] == 0
+        seen[test] += 1
         if due and ran[test] < _most(item, size):
             ran[test] += 1
             selected_items.append(item)

@@ -19,10 +19,10 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.accounting import unaccounted
 from dmlcts.suites.sweeping.blocks.targets import Block, Plan, plan
 from dmlcts.suites.sweeping.blocks.totals import Totals
-from dmlcts.suites.sweeping.crews.workers import Crew, Description, Job, claims, level_of
 from dmlcts.suites.sweeping.journal import SCHEMA, Journal
+from dmlcts.suites.sweeping.worker_pools.workers import Description, Job, WorkerPool, claims, level_of
 
-Told = Callable[[Block, Totals], None]
+Report = Callable[[Block, Totals], None]
 _MOST_NAMED = 4
 
 
@@ -154,7 +154,9 @@ class Sweep:
 
 
 @contextlib.contextmanager
-def held(sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lambda line: None) -> Iterator[Journal]:
+def held(
+    sweep: Sweep, *, resume: bool = False, print_line: Callable[[str], None] = lambda line: None
+) -> Iterator[Journal]:
     """Hold the sweep's results folder, until its record is written; gives the journal.
 
     What an earlier sweep left there stays until the first block is judged.
@@ -162,7 +164,7 @@ def held(sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lam
     Args:
         sweep: whose folder it is; the blocks of an earlier sitting are counted in where it goes on.
         resume: go on with the journal in the folder.
-        say: is given the line that names what the sweep replaces.
+        print_line: is given the line that names what the sweep replaces.
 
     Raises:
         UsageError: the folder cannot be used, is another run's or sweep's at present, or holds a sweep that differs.
@@ -187,11 +189,11 @@ def held(sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lam
             journal = Journal.begin(folder, sweep.header, replaced.files)
             stack.callback(journal.close)
             if replaced.words:
-                say(f"dmlcts: replaces {replaced.words} in {folder}, with its first block")
+                print_line(f"dmlcts: replaces {replaced.words} in {folder}, with its first block")
         yield journal
 
 
-def conduct(sweep: Sweep, pool: Crew, report: Told, journal: Journal, *, explained: bool = True) -> None:
+def conduct(sweep: Sweep, pool: WorkerPool, report: Report, journal: Journal, *, explained: bool = True) -> None:
     """Judge every block that is not in yet, until done or interrupted; then find out about what is wrong.
 
     An interruption before any block is in leaves the folder as it was.
@@ -227,7 +229,7 @@ def conduct(sweep: Sweep, pool: Crew, report: Told, journal: Journal, *, explain
     sweep.finished = datetime.now(UTC)
 
 
-def _explain(sweep: Sweep, pool: Crew) -> None:
+def _explain(sweep: Sweep, pool: WorkerPool) -> None:
     try:
         for number, totals in sweep.totals.items():
             if not totals.clean:

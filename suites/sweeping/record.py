@@ -157,7 +157,7 @@ def _moved(sweep: Sweep) -> int:
     return byte_count
 
 
-def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
+def document(sweep: Sweep, worker_count: int) -> dict[str, Any]:
     """The record of a sweep; sets its verdict."""
     settings, description = sweep.settings, sweep.description
     assert sweep.finished is not None  # noqa: S101  # conduct sets it
@@ -189,7 +189,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
         "elements_per_second": round(judged / sweep.seconds) if sweep.seconds else 0,
         "dispatches": sum(totals.dispatches for totals in sweep.totals.values()),
         "device_bytes_per_second": round(_moved(sweep) / stages["device"]) if stages["device"] else 0,
-        "workers": crew_size,
+        "workers": worker_count,
         "stages": stages,
     }
     sweep.verdict = Verdict(base["verdict"])
@@ -219,10 +219,10 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
     }
 
 
-def publish(sweep: Sweep, crew_size: int) -> tuple[dict[str, Any], list[Path]]:
+def publish(sweep: Sweep, worker_count: int) -> tuple[dict[str, Any], list[Path]]:
     """Write failures, the page and ``sweep.json``, the last one last; gives the record and the paths."""
     folder = sweep.settings.results
-    record = document(sweep, crew_size)
+    record = document(sweep, worker_count)
     version = suite_identity()["version"]
     files = {failure.file: failure for failures in sweep.failures.values() for failure in failures}
     for name, failure in sorted(files.items()):

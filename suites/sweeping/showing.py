@@ -17,7 +17,7 @@ from dmlcts.reports.summaries.measured import error_sentences
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import Totals
-from dmlcts.suites.sweeping.conducting import Sweep, Told
+from dmlcts.suites.sweeping.conducting import Report, Sweep
 
 _EVERY_SECONDS = 10.0
 _FAILURES_SHOWN = 8
@@ -40,7 +40,7 @@ class _Rate(ProgressColumn):
 
 
 @contextlib.contextmanager
-def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
+def progress(sweep: Sweep, workers: int) -> Iterator[Report]:
     """Shows progress: a bar on a terminal, elsewhere a line now and then.
 
     Yields:
@@ -68,7 +68,7 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
         return
     began = last = time.monotonic()
 
-    def told_plainly(block: Block, totals: Totals) -> None:
+    def report_line(block: Block, totals: Totals) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < _EVERY_SECONDS:
@@ -81,11 +81,11 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
         text = f"{100 * done / elements:.1f} %  {rate_text(rate)}  {left:.0f} s left  {wrong:,} wrong"
         console.print(text, highlight=False, soft_wrap=True)
 
-    yield told_plainly
+    yield report_line
 
 
 @contextlib.contextmanager
-def _bar(sweep: Sweep, console: Console) -> Iterator[Told]:
+def _bar(sweep: Sweep, console: Console) -> Iterator[Report]:
     columns = (
         TextColumn("{task.percentage:>5.1f} %"),
         BarColumn(),
@@ -96,12 +96,12 @@ def _bar(sweep: Sweep, console: Console) -> Iterator[Told]:
     with Progress(*columns, console=console, refresh_per_second=4, transient=True, speed_estimate_period=10) as bar:
         task = bar.add_task("", total=sweep.plan.elements, wrong="0", target="")
 
-        def told(block: Block, totals: Totals) -> None:
+        def report_block(block: Block, totals: Totals) -> None:
             wrong = sum(target_totals.wrong for target_totals in sweep.totals.values())
             target = sweep.plan.targets[block.target].key
             bar.update(task, completed=sweep.elements, wrong=f"{wrong:,}", target=target)
 
-        yield told
+        yield report_block
 
 
 def summary(record: Mapping[str, Any], written: list[Path]) -> None:

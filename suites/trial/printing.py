@@ -15,54 +15,60 @@ _FEW = 3
 _MOST_CAUSES = 8
 
 
-def print_trial(settings: Settings, trial: Trial, say: Callable[[str], object], *, verbose: bool = False) -> None:
+def print_trial(
+    settings: Settings, trial: Trial, print_line: Callable[[str], object], *, verbose: bool = False
+) -> None:
     """What a trial of a backend shows, and for each cause what to mend.
 
     Args:
         settings: with which the backend was tried.
         trial: what is printed.
-        say: is called with each line.
+        print_line: is called with each line.
         verbose: whether every operator and type is listed, not only counted.
     """
     info = trial.info
     name = settings.backend
     parts = [info.adapter, info.driver, " ".join(part for part in (info.library, info.version) if part)]
-    say(f"{name}: reached in {trial.opening:.1f} s")
-    say(f"  device     {info.name}, feature level {info.feature_level}{''.join(f', {part}' for part in parts if part)}")
+    print_line(f"{name}: reached in {trial.opening:.1f} s")
+    print_line(
+        f"  device     {info.name}, feature level {info.feature_level}{''.join(f', {part}' for part in parts if part)}"
+    )
     for key, value in info.details.items():
         if key in ("protocol", "runner", "shared_memory", "refusals", "secret"):
-            say(f"  {key.replace('_', ' '):<10} {value}")
+            print_line(f"  {key.replace('_', ' '):<10} {value}")
     if trial.dispatch is not None:
-        say(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
-    _print_unclaimed(trial, say, verbose)
+        print_line(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
+    _print_unclaimed(trial, print_line, verbose)
     works = operators_by_types(types_by_operator(attempt for attempt in trial.tried if attempt.right))
     for types, operators in works.items():
-        say(f"  works      {', '.join(operators)} on {_names(types)}")
+        print_line(f"  works      {', '.join(operators)} on {_names(types)}")
     causes = trial_causes(trial.tried)
     shown = causes if verbose else causes[:_MOST_CAUSES]
     for cause in shown:
-        _print_cause(cause, say, verbose)
+        _print_cause(cause, print_line, verbose)
     if len(shown) < len(causes):
-        say(f"  and {many(len(causes) - len(shown), 'other cause')} (-v lists them)")
+        print_line(f"  and {many(len(causes) - len(shown), 'other cause')} (-v lists them)")
     right = sum(attempt.right for attempt in trial.tried)
     if not trial.tried:
-        say("nothing was tried: the device claims none of what its level obliges")
-    say(f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict")
+        print_line("nothing was tried: the device claims none of what its level obliges")
+    print_line(
+        f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict"
+    )
     if right:
-        say(f"next: {next_command(settings, trial)}")
+        print_line(f"next: {next_command(settings, trial)}")
 
 
 def _names(types: Iterable[DataType]) -> str:
     return ", ".join(data_type.name for data_type in types)
 
 
-def _print_unclaimed(trial: Trial, say: Callable[[str], object], verbose: bool) -> None:
+def _print_unclaimed(trial: Trial, print_line: Callable[[str], object], verbose: bool) -> None:
     """What the level obliges and the device does not claim: whole operators counted, or each if they are few."""
     claimed = {attempt.operator for attempt in trial.tried}
     lines = [f"{', '.join(names)} on {_names(types)}" for types, names in operators_by_types(trial.unclaimed).items()]
     if verbose or len(trial.unclaimed) <= _FEW:
         for line in lines:
-            say(f"  unclaimed  {line}")
+            print_line(f"  unclaimed  {line}")
         return
     parts = sum(operator in claimed for operator in trial.unclaimed)
     counts = []
@@ -70,10 +76,12 @@ def _print_unclaimed(trial: Trial, say: Callable[[str], object], verbose: bool) 
         counts.append(many(len(trial.unclaimed) - parts, "operator"))
     if parts:
         counts.append(f"some types of {many(parts, 'other operator' if counts else 'operator')}")
-    say(f"  unclaimed  {' and '.join(counts)} that feature level {trial.info.feature_level} obliges (-v lists them)")
+    print_line(
+        f"  unclaimed  {' and '.join(counts)} that feature level {trial.info.feature_level} obliges (-v lists them)"
+    )
 
 
-def _print_cause(cause: TrialCause, say: Callable[[str], object], verbose: bool) -> None:
+def _print_cause(cause: TrialCause, print_line: Callable[[str], object], verbose: bool) -> None:
     """A cause: what it was seen on, the message of the first of them, and the mend."""
     operators, first = cause.operators, cause.first
     heads = [f"{', '.join(names)} on {_names(types)}" for types, names in operators_by_types(operators).items()]
@@ -82,13 +90,13 @@ def _print_cause(cause: TrialCause, say: Callable[[str], object], verbose: bool)
         more = f"{named} and {many(len(operators) - _FEW, 'other operator')}"
         heads = [f"{more}, {len(cause.attempts)} operators and types (-v lists them)"]
     for head in heads:
-        say(f"  {first.outcome.replace('_', ' '):<10} {head}")
+        print_line(f"  {first.outcome.replace('_', ' '):<10} {head}")
     for number, line in enumerate(first.message.splitlines()):
         example = (
             f"for example {first.operator} on {first.data_type.name}: "
             if not number and len(cause.attempts) > 1
             else ""
         )
-        say(f"             {example}{line}")
+        print_line(f"             {example}{line}")
     if first.mend:
-        say(f"             mend: {first.mend}")
+        print_line(f"             mend: {first.mend}")

@@ -109,7 +109,7 @@ def try_backend(settings: Settings) -> Trial:
     try:
         unclaimed: dict[str, tuple[DataType, ...]] = {}
         wanted = []
-        for table, data_type in _owed(settings, bench.level):
+        for table, data_type in _required_tables(settings, bench.level):
             claimed = (bench.info.data_types or {}).get(table.operator)
             if claimed is None or data_type in claimed:
                 wanted.append((table, data_type))
@@ -122,7 +122,7 @@ def try_backend(settings: Settings) -> Trial:
         bench.close()
 
 
-def _owed(settings: Settings, level: FeatureLevel) -> Iterator[tuple[OperatorTable, DataType]]:
+def _required_tables(settings: Settings, level: FeatureLevel) -> Iterator[tuple[OperatorTable, DataType]]:
     """What the level obliges an implementation to take, of what is selected."""
     for table in settings.tables.operators.values():
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}

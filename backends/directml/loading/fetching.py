@@ -75,14 +75,14 @@ def fetched_library(folder: Path) -> Path:
     return folder / f"{DISTRIBUTION}-{VERSION}" / LIBRARY
 
 
-def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) -> Fetched:
+def fetch(folder: Path, print_line: Callable[[str], object], run: Run | None = None) -> Fetched:
     """Make sure that the library is in ``folder``, downloading it with pip where it is not.
 
     The library's own folder appears whole or not at all, however the fetching ends.
 
     Args:
         folder: the cache folder; made where it is missing.
-        say: called with each line that tells what is done, and under which licence.
+        print_line: called with each line that tells what is done, and under which licence.
         run: runs a command; for tests.
 
     Raises:
@@ -91,12 +91,12 @@ def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) ->
     library = fetched_library(folder)
     if library.is_file():
         if digest_of(library) == DIGEST:
-            say(f"{library} is there already (SHA-256 {DIGEST})")
+            print_line(f"{library} is there already (SHA-256 {DIGEST})")
             return Fetched(library, downloaded=False)
-        say(f"{library} is damaged and is fetched again")
+        print_line(f"{library} is damaged and is fetched again")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as work:
-        say(
+        print_line(
             f"downloading {DISTRIBUTION} {VERSION} with pip, without its dependencies (by Microsoft, licence {LICENCE})"
         )
         wheel = downloaded(Path(work), run or run_command, DISTRIBUTION, VERSION, "manylinux2010_x86_64", "3.11")
@@ -104,7 +104,7 @@ def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) ->
         made.mkdir()
         _extract(wheel, made)
         put(made, library, DIGEST)
-    say(f"{LIBRARY} is in {library.parent}, with its LICENSE and NOTICE (SHA-256 {DIGEST})")
+    print_line(f"{LIBRARY} is in {library.parent}, with its LICENSE and NOTICE (SHA-256 {DIGEST})")
     return Fetched(library, downloaded=True)
 
 

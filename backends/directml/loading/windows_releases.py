@@ -128,14 +128,14 @@ def checked(wanted: Release, cache: Path) -> Path:
 
 
 def fetch(
-    wanted: Release, cache: Path, say: Callable[[str], object], accepted: bool, run: fetching.Run | None = None
+    wanted: Release, cache: Path, print_line: Callable[[str], object], accepted: bool, run: fetching.Run | None = None
 ) -> fetching.Fetched:
     """Make sure that a release is in ``cache``, downloading its wheel with pip where it is not.
 
     Args:
         wanted: the release.
         cache: the cache folder; made where it is missing.
-        say: called with each line that tells what is done, the library's terms among them.
+        print_line: called with each line that tells what is done, the library's terms among them.
         accepted: whether the user accepts these.
         run: runs a command; for tests.
 
@@ -146,16 +146,16 @@ def fetch(
     library = wanted.library(cache)
     if library.is_file():
         if fetching.digest_of(library) == wanted.digest:
-            say(f"{library} is there already (SHA-256 {wanted.digest})")
+            print_line(f"{library} is there already (SHA-256 {wanted.digest})")
             return fetching.Fetched(library, downloaded=False)
-        say(f"{library} is damaged and is fetched again")
+        print_line(f"{library} is damaged and is fetched again")
     for line in wanted.terms:
-        say(line)
+        print_line(line)
     if not accepted:
         raise UsageError("the library's terms are not accepted", "add --accept-terms where you accept them")
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work:
-        say(f"downloading {wanted.distribution} {wanted.wheel} with pip, without its dependencies")
+        print_line(f"downloading {wanted.distribution} {wanted.wheel} with pip, without its dependencies")
         wheel = fetching.downloaded(
             Path(work), run or fetching.run_command, wanted.distribution, wanted.wheel, "win_amd64", wanted.python
         )
@@ -163,7 +163,7 @@ def fetch(
         made.mkdir()
         _extract(wheel, made, wanted)
         fetching.put(made, library, wanted.digest)
-    say(f"{LIBRARY} {wanted.version} is in {library.parent}, with the wheel's licence (SHA-256 {wanted.digest})")
+    print_line(f"{LIBRARY} {wanted.version} is in {library.parent}, with the wheel's licence (SHA-256 {wanted.digest})")
     return fetching.Fetched(library, downloaded=True)
 
 

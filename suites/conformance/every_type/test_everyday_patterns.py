@@ -17,14 +17,14 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
-from dmlcts.suites.conformance.every_type.test_telling_values import bounds_of
+from dmlcts.suites.conformance.every_type.test_distinguishing_values import bounds_of
 from dmlcts.suites.conformance.having import several_inputs
 from dmlcts.suites.conformance.tensors.describing import along, may_be_one_region, plain_scaling
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation import distinct
+from dmlcts.suites.generation.distinguishing_values import for_all_beside
 from dmlcts.suites.generation.edge_values import kinds, neighbours, shortcuts
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.generation.telling import for_all_beside
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
@@ -45,10 +45,10 @@ def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
 
     Those for which a kernel may have a shortcut in place of the others as well, in packed tensors and in larger ones.
     """
-    judge.all(_telling(subject))
+    judge.all(_distinguishing(subject))
 
 
-def _telling(subject: Subject) -> Iterator[Case]:
+def _distinguishing(subject: Subject) -> Iterator[Case]:
     attributes, sizes, many = subject.revealing(), subject.flat(_WHOLE), subject.flat(2 * _WHOLE)
     clause = subject.values_clause(attributes)
     for name in subject.inputs:
@@ -64,7 +64,7 @@ def _telling(subject: Subject) -> Iterator[Case]:
             if place.aliased(small_operator) != name
             for each in (small_operator, with_larger_totals(small_operator, 64))
         ]
-        for values in _told_of(subject, name) if placed else ():
+        for values in _distinguishing_streams(subject, name) if placed else ():
             for operator, place in placed:
                 yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
@@ -84,7 +84,7 @@ def _beside_each(subject: Subject, name: str, around: tuple[float, ...]) -> Iter
             yield Streams(tuple((tensor, streams[tensor]) for tensor in order))
 
 
-def _told_of(subject: Subject, name: str) -> Iterator[Streams]:
+def _distinguishing_streams(subject: Subject, name: str) -> Iterator[Streams]:
     """Values of all inputs for each value for which there may be a shortcut where it is one input's only one."""
     ordinary, data_type = subject.distinct(_WHOLE).arrays, subject.inputs[name]
     for value in shortcuts(data_type):
@@ -130,7 +130,7 @@ def _beside_layouts(subject: Subject) -> Iterator[Case]:
             layouts = {other: others for other in subject.inputs if other != name} | {name: (0,) * len(sizes)}
             operator = subject.describe(sizes, attribute_set, None, output, layouts=layouts)
             descriptions.append((operator, subject.scaled_values_clause(attribute_set), place))
-        for values in _told_of(subject, name):
+        for values in _distinguishing_streams(subject, name):
             for operator, clause, place in descriptions:
                 yield Case(operator, values, clause, "tensor.strides.broadcast", placement=place)
 

@@ -24,11 +24,11 @@ from dmlcts.suites.conformance.having import numeric_bounds, scale_bias
 from dmlcts.suites.conformance.tensors.describing import (
     SPECIAL,
     at_every_rank,
+    distinguishing_sets,
     low_rank,
     may_be_one_region,
     plain_scaling,
     special_elements,
-    told_sets,
 )
 from dmlcts.suites.conformance.tensors.test_aliasing import may_overlap
 from dmlcts.suites.conformance.tensors.test_strides import permuted
@@ -218,7 +218,7 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values = subject.distinct(251).streams
-    for number, attribute_set in enumerate(told_sets(subject, _MOST_SETS)):
+    for number, attribute_set in enumerate(distinguishing_sets(subject, _MOST_SETS)):
         for scaling in (ordinary, *others) if not number else (ordinary,):
             attributes = subject.scaled(attribute_set, scaling)
             clause = subject.scaled_values_clause(attributes)
@@ -244,7 +244,7 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
 def _filled_or_negated(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     axes, bias = tuple(range(len(sizes))), plain_scaling(subject).bias
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
-    values, attribute_set = subject.distinct(251).streams, told_sets(subject, 1)[0]
+    values, attribute_set = subject.distinct(251).streams, distinguishing_sets(subject, 1)[0]
     for scale in (0.0, -1.0) if subject.data_type.is_floating else (0.0,):  # of integers -1 is the negative one
         attributes = subject.scaled(attribute_set, ScaleBias(scale, bias))
         clause = subject.scaled_values_clause(attributes)

@@ -26,10 +26,10 @@ from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.conformance.tensors.describing import (
     along,
+    distinguishing_sets,
     may_be_one_region,
     plain_scaling,
     special_elements,
-    told_sets,
 )
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.subject import Subject
@@ -167,7 +167,7 @@ class _Patterns:
     def of(subject: Subject) -> _Patterns:
         """Those of an operator on a signature."""
         sets: dict[str, Mapping[str, Any]] = {}
-        for number, attributes in enumerate(told_sets(subject, _MOST_SETS)):
+        for number, attributes in enumerate(distinguishing_sets(subject, _MOST_SETS)):
             sets[f"set {number}"] = attributes
             if subject.table.has_scale_bias:
                 sets[f"set {number}, scaled"] = subject.scaled(attributes, plain_scaling(subject))

@@ -130,7 +130,7 @@ def compared(subject: Subject, word: str) -> dict[str, DataType]:
     return data_types
 
 
-def told_sets(subject: Subject, most: int) -> list[dict[str, Any]]:
+def distinguishing_sets(subject: Subject, most: int) -> list[dict[str, Any]]:
     """Attributes that let results differ: with bounds one set, else at most so many, of each number and enumerator."""
     bounded = any(item.role in ("low", "high") for item in subject.table.attributes)
     return [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), most)]

@@ -26,10 +26,10 @@ def _lengths(subject: Subject, judge: Judge, layout_clause: str, placements: lis
     """Packed tensors of every length, each placed in every way; what stands last in it tells."""
     attributes = subject.revealing()
     inputs = subject.distinct(2 * max(LENGTHS))
-    telling = distinct.telling(inputs.arrays, judge.expected(subject, attributes, inputs))
+    distinguishing = distinct.distinguishing(inputs.arrays, judge.expected(subject, attributes, inputs))
     cases = []
     for number, (length, placement) in enumerate(itertools.product(LENGTHS, placements)):
-        places = telling[number % len(telling)]
+        places = distinguishing[number % len(distinguishing)]
         last = next((int(place) for place in places if place >= length - 1), inputs.count - 1)
         cases.append(
             subject.case(

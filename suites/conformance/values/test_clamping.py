@@ -115,13 +115,13 @@ def test_drawn_bounds_and_values(subject: Subject, judge: Judge) -> None:
 def test_few_elements(subject: Subject, judge: Judge) -> None:
     """One element, and a few, whose last result is not what an input holds: kernels for few are often their own."""
     attributes, inputs = subject.revealing(), subject.distinct(64)
-    telling = distinct.telling(inputs.arrays, judge.expected(subject, attributes, inputs))
+    distinguishing = distinct.distinguishing(inputs.arrays, judge.expected(subject, attributes, inputs))
     judge.all(
         subject.case(
             subject.values_clause(attributes), inputs.ending_at(max(int(places[-1]), count - 1), count), attributes
         )
         for count in (1, 3, 5)
-        for places in telling
+        for places in distinguishing
     )
 
 

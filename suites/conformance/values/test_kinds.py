@@ -23,10 +23,10 @@ from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.conformance.tensors.describing import (
     at_every_rank,
     attribute_turns,
+    distinguishing_sets,
     low_rank,
     plain_scaling,
     plane,
-    told_sets,
 )
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.edge_values import kinds
@@ -103,7 +103,7 @@ def test_activated_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
 
 
 def _cases(subject: Subject) -> Iterator[Case]:
-    sets = told_sets(subject, _MOST_SETS)
+    sets = distinguishing_sets(subject, _MOST_SETS)
     for elements, _ in _alike(subject):
         for attributes in sets:
             yield subject.case(subject.values_clause(attributes), elements, attributes)
@@ -116,7 +116,7 @@ def _cases(subject: Subject) -> Iterator[Case]:
 def _scaled(subject: Subject) -> Iterator[Case]:
     scaling = plain_scaling(subject)
     sets: list[dict[str, Any]] = [
-        subject.scaled(attribute_set, scaling) for attribute_set in told_sets(subject, _MOST_SETS)
+        subject.scaled(attribute_set, scaling) for attribute_set in distinguishing_sets(subject, _MOST_SETS)
     ]
     for elements, _ in _alike(subject):
         for attributes in sets:

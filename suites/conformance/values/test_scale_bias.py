@@ -13,7 +13,14 @@ from dmlcts.suites.generation.drawn import values as drawn
 from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
-from dmlcts.suites.measuring.integer_arithmetic import FRACTIONAL, NEGATIVE, WHOLE, Observation, named, telling_inputs
+from dmlcts.suites.measuring.integer_arithmetic import (
+    FRACTIONAL,
+    NEGATIVE,
+    WHOLE,
+    Observation,
+    distinguishing_inputs,
+    named,
+)
 from dmlcts.suites.running.markers import checks
 
 FACTORS = (
@@ -143,7 +150,7 @@ def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> Non
 def test_fractions_and_overflow_on_integers_are_characterised(subject: Subject, judge: Judge) -> None:
     """Fractional factors, overflow, numbers no float holds: one of the arithmetics there are, and it is named."""
     clause = subject.clause("scale-bias.integer-inexact")
-    inputs = telling_inputs(subject.data_type)
+    inputs = distinguishing_inputs(subject.data_type)
     low, high = edge_values.limits_as_float(subject.data_type)
     limits = np.iinfo(subject.data_type.numpy)
     greatest = float(limits.max)

@@ -23,6 +23,6 @@ def draw_from_the_seed_alone() -> None:
         providers.CONSTANTS_CACHE.cache.clear()
 
 
-def draw_as_the_run_says(test: Any, seed: int) -> None:
+def draw_from_the_run_seed(test: Any, seed: int) -> None:
     """Give a property-based test, as ``given`` made it, a run's seed."""
     hypothesis.seed(seed)(test)  # derives from the settings that the test has by now

@@ -39,12 +39,12 @@ class Row:
 
     Attributes:
         activation: its short name.
-        said: the mutant's docstring.
+        wording: the mutant's docstring.
         wrong: of the sums, the inputs and the numbers.
     """
 
     activation: str
-    said: str
+    wording: str
     wrong: Wrong
 
 
@@ -71,7 +71,9 @@ ROWS = {
         lambda x, ab, attributes: np.clip(ab[0], 0, None) + np.clip(ab[1], 0, None),
     ),
     "ReluKeepsSmall": Row(
-        "RELU", "Sums from -1 to 0 are kept.", lambda x, ab, given: np.where((x < 0) & (x > -1), x, np.clip(x, 0, None))
+        "RELU",
+        "Sums from -1 to 0 are kept.",
+        lambda x, ab, parameters: np.where((x < 0) & (x > -1), x, np.clip(x, 0, None)),
     ),
     "LeakyOnPositive": Row(
         "LEAKY_RELU",
@@ -81,133 +83,141 @@ ROWS = {
     "LeakyByDefault": Row(
         "LEAKY_RELU",
         "Alpha is 0.01, whatever is given.",
-        lambda x, ab, given: plainly("LEAKY_RELU", x, given, alpha=0.01),
+        lambda x, ab, parameters: plainly("LEAKY_RELU", x, parameters, alpha=0.01),
     ),
     "LeakyOfMagnitude": Row(
         "LEAKY_RELU",
         "The sign of what is negative is lost.",
-        lambda x, ab, given: np.where(x < 0, np.abs(given["alpha"] * x), x),
+        lambda x, ab, parameters: np.where(x < 0, np.abs(parameters["alpha"] * x), x),
     ),
     "ThresholdIncluded": Row(
-        "THRESHOLDED_RELU", "What is Alpha is kept.", lambda x, ab, given: np.where(x >= given["alpha"], x, 0)
+        "THRESHOLDED_RELU", "What is Alpha is kept.", lambda x, ab, parameters: np.where(x >= parameters["alpha"], x, 0)
     ),
     "ThresholdByDefault": Row(
         "THRESHOLDED_RELU",
         "Alpha is 1, whatever is given.",
-        lambda x, ab, given: plainly("THRESHOLDED_RELU", x, given, alpha=1),
+        lambda x, ab, parameters: plainly("THRESHOLDED_RELU", x, parameters, alpha=1),
     ),
     "ThresholdGivesAlpha": Row(
         "THRESHOLDED_RELU",
         "What is not above Alpha becomes Alpha.",
-        lambda x, ab, given: np.where(x > given["alpha"], x, given["alpha"]),
+        lambda x, ab, parameters: np.where(x > parameters["alpha"], x, parameters["alpha"]),
     ),
     "ThresholdOfSecond": Row(
         "THRESHOLDED_RELU",
         "The second operand is compared with Alpha.",
-        lambda x, ab, given: np.where(ab[1] > given["alpha"], x, 0),
+        lambda x, ab, parameters: np.where(ab[1] > parameters["alpha"], x, 0),
     ),
-    "LinearWithoutBeta": Row("LINEAR", "Beta is not added.", lambda x, ab, given: given["alpha"] * x),
+    "LinearWithoutBeta": Row("LINEAR", "Beta is not added.", lambda x, ab, parameters: parameters["alpha"] * x),
     "LinearSwapped": Row(
-        "LINEAR", "Alpha and Beta are taken for each other.", lambda x, ab, given: given["beta"] * x + given["alpha"]
+        "LINEAR",
+        "Alpha and Beta are taken for each other.",
+        lambda x, ab, parameters: parameters["beta"] * x + parameters["alpha"],
     ),
     "LinearBetaFirst": Row(
-        "LINEAR", "Beta is added before the product.", lambda x, ab, given: given["alpha"] * (x + given["beta"])
+        "LINEAR",
+        "Beta is added before the product.",
+        lambda x, ab, parameters: parameters["alpha"] * (x + parameters["beta"]),
     ),
     "LinearOfEach": Row(
         "LINEAR",
         "Each operand goes through the activation, and then they are added.",
-        lambda x, ab, given: sum(given["alpha"] * operand + given["beta"] for operand in ab),
+        lambda x, ab, parameters: sum(parameters["alpha"] * operand + parameters["beta"] for operand in ab),
     ),
     "HardSigmoidWithoutTop": Row(
         "HARD_SIGMOID",
         "Results are not kept below 1.",
-        lambda x, ab, given: np.clip(given["alpha"] * x + given["beta"], 0, None),
+        lambda x, ab, parameters: np.clip(parameters["alpha"] * x + parameters["beta"], 0, None),
     ),
     "HardSigmoidWithoutBottom": Row(
         "HARD_SIGMOID",
         "Results are not kept above 0.",
-        lambda x, ab, given: np.clip(given["alpha"] * x + given["beta"], None, 1),
+        lambda x, ab, parameters: np.clip(parameters["alpha"] * x + parameters["beta"], None, 1),
     ),
     "HardSigmoidToMinusOne": Row(
         "HARD_SIGMOID",
         "Results are kept above -1.",
-        lambda x, ab, given: np.clip(given["alpha"] * x + given["beta"], -1, 1),
+        lambda x, ab, parameters: np.clip(parameters["alpha"] * x + parameters["beta"], -1, 1),
     ),
     "HardSigmoidByDefault": Row(
         "HARD_SIGMOID",
         "Alpha is 0.2 and Beta 0.5, whatever is given.",
-        lambda x, ab, given: plainly("HARD_SIGMOID", x, given, alpha=0.2, beta=0.5),
+        lambda x, ab, parameters: plainly("HARD_SIGMOID", x, parameters, alpha=0.2, beta=0.5),
     ),
-    "IdentityIsRelu": Row("IDENTITY", "What is negative is lost.", lambda x, ab, given: np.clip(x, 0, None)),
+    "IdentityIsRelu": Row("IDENTITY", "What is negative is lost.", lambda x, ab, parameters: np.clip(x, 0, None)),
     "ShrinkOneWay": Row(
         "SHRINK",
         "Bias is taken away on both sides.",
-        lambda x, ab, given: np.where(np.abs(x) > given["threshold"], x - given["bias"], 0),
+        lambda x, ab, parameters: np.where(np.abs(x) > parameters["threshold"], x - parameters["bias"], 0),
     ),
     "ShrinkKeeps": Row(
         "SHRINK",
         "What is within the threshold is kept.",
-        lambda x, ab, given: np.where(np.abs(x) > given["threshold"], plainly("SHRINK", x, given), x),
+        lambda x, ab, parameters: np.where(np.abs(x) > parameters["threshold"], plainly("SHRINK", x, parameters), x),
     ),
     "ShrinkIncludesThreshold": Row(
         "SHRINK",
         "What is on the threshold is moved.",
-        lambda x, ab, given: np.where(
-            np.abs(x) == given["threshold"], x - np.sign(x) * given["bias"], plainly("SHRINK", x, given)
+        lambda x, ab, parameters: np.where(
+            np.abs(x) == parameters["threshold"], x - np.sign(x) * parameters["bias"], plainly("SHRINK", x, parameters)
         ),
     ),
     "ShrinkSwapped": Row(
         "SHRINK",
         "Bias and Threshold are taken for each other.",
-        lambda x, ab, given: plainly("SHRINK", x, {}, bias=given["threshold"], threshold=given["bias"]),
+        lambda x, ab, parameters: plainly("SHRINK", x, {}, bias=parameters["threshold"], threshold=parameters["bias"]),
     ),
-    "SigmoidOfNegative": Row("SIGMOID", "The sign of the exponent is lost.", lambda x, ab, given: 1 / (1 + np.exp(x))),
-    "TanhIsSigmoid": Row("TANH", "It is the sigmoid.", lambda x, ab, given: plainly("SIGMOID", x, given)),
+    "SigmoidOfNegative": Row(
+        "SIGMOID", "The sign of the exponent is lost.", lambda x, ab, parameters: 1 / (1 + np.exp(x))
+    ),
+    "TanhIsSigmoid": Row("TANH", "It is the sigmoid.", lambda x, ab, parameters: plainly("SIGMOID", x, parameters)),
     "ScaledTanhSwapped": Row(
         "SCALED_TANH",
         "Alpha and Beta are taken for each other.",
-        lambda x, ab, given: plainly("SCALED_TANH", x, {}, alpha=given["beta"], beta=given["alpha"]),
+        lambda x, ab, parameters: plainly("SCALED_TANH", x, {}, alpha=parameters["beta"], beta=parameters["alpha"]),
     ),
     "EluWithoutOne": Row(
-        "ELU", "1 is not taken away.", lambda x, ab, given: np.where(x < 0, given["alpha"] * np.exp(x), x)
+        "ELU", "1 is not taken away.", lambda x, ab, parameters: np.where(x < 0, parameters["alpha"] * np.exp(x), x)
     ),
     "EluByDefault": Row(
-        "ELU", "Alpha is 1, whatever is given.", lambda x, ab, given: plainly("ELU", x, given, alpha=1)
+        "ELU", "Alpha is 1, whatever is given.", lambda x, ab, parameters: plainly("ELU", x, parameters, alpha=1)
     ),
-    "CeluIsElu": Row("CELU", "The sum is not divided by Alpha.", lambda x, ab, given: plainly("ELU", x, given)),
+    "CeluIsElu": Row(
+        "CELU", "The sum is not divided by Alpha.", lambda x, ab, parameters: plainly("ELU", x, parameters)
+    ),
     "ScaledEluIsElu": Row(
-        "SCALED_ELU", "Gamma is not looked at.", lambda x, ab, given: plainly("SCALED_ELU", x, given, gamma=1)
+        "SCALED_ELU", "Gamma is not looked at.", lambda x, ab, parameters: plainly("SCALED_ELU", x, parameters, gamma=1)
     ),
     "SoftplusByDefault": Row(
         "SOFTPLUS",
         "Steepness is 1, whatever is given.",
-        lambda x, ab, given: plainly("SOFTPLUS", x, given, steepness=1),
+        lambda x, ab, parameters: plainly("SOFTPLUS", x, parameters, steepness=1),
     ),
-    "SoftplusIsRelu": Row("SOFTPLUS", "It is RELU.", lambda x, ab, given: np.clip(x, 0, None)),
+    "SoftplusIsRelu": Row("SOFTPLUS", "It is RELU.", lambda x, ab, parameters: np.clip(x, 0, None)),
     "ParametricSoftplusDivides": Row(
         "PARAMETRIC_SOFTPLUS",
         "It is divided by Beta, as SOFTPLUS.",
-        lambda x, ab, given: plainly("PARAMETRIC_SOFTPLUS", x, given) / given["beta"],
+        lambda x, ab, parameters: plainly("PARAMETRIC_SOFTPLUS", x, parameters) / parameters["beta"],
     ),
     "SoftsignOfMagnitude": Row(
-        "SOFTSIGN", "The sign is lost.", lambda x, ab, given: np.abs(plainly("SOFTSIGN", x, given))
+        "SOFTSIGN", "The sign is lost.", lambda x, ab, parameters: np.abs(plainly("SOFTSIGN", x, parameters))
     ),
-    "GeluIsRelu": Row("GELU", "It is RELU.", lambda x, ab, given: np.clip(x, 0, None)),
+    "GeluIsRelu": Row("GELU", "It is RELU.", lambda x, ab, parameters: np.clip(x, 0, None)),
 }
 
 BY_PLACE = {  # wrong by where an element stands, not by its value
     "ReluOfWholeVectors": Row(
         "RELU",
         "Behind the last four elements that make a vector the activation is left out.",
-        lambda x, ab, given: left_over(x, np.clip(x, 0, None), 4),
+        lambda x, ab, parameters: left_over(x, np.clip(x, 0, None), 4),
     ),
     "ReluNotOfOneElement": Row(
-        "RELU", "A single element stays as it is.", lambda x, ab, given: np.clip(x, 0, None) if x.size > 1 else x
+        "RELU", "A single element stays as it is.", lambda x, ab, parameters: np.clip(x, 0, None) if x.size > 1 else x
     ),
     "ThresholdOfPairs": Row(
         "THRESHOLDED_RELU",
         "The last of an odd number of elements stays as it is.",
-        lambda x, ab, given: left_over(x, plainly("THRESHOLDED_RELU", x, given), 2),
+        lambda x, ab, parameters: left_over(x, plainly("THRESHOLDED_RELU", x, parameters), 2),
     ),
 }
 
@@ -218,7 +228,7 @@ def _made() -> dict[str, type[Reference]]:
             name,
             (_WrongActivation,),
             {
-                "__doc__": row.said,
+                "__doc__": row.wording,
                 "__module__": __name__,
                 "activation": row.activation,
                 "wrong": staticmethod(row.wrong),

@@ -139,19 +139,19 @@ _ROWS: dict[str, tuple[str, str, Computed]] = {
     "DequantizeWithoutZeroPoint": (
         "DEQUANTIZE_LINEAR",
         "The zero point is ignored.",
-        lambda given, dtype: dequantised(without(given, "ZeroPointTensor")).astype(dtype),
+        lambda operands, dtype: dequantised(without(operands, "ZeroPointTensor")).astype(dtype),
     ),
     "QuantizedAddSwapsScales": ("QUANTIZED_LINEAR_ADD", "The inputs' scales are swapped.", swapped),
     "QuantizedAddOfNoZeroScale": ("QUANTIZED_LINEAR_ADD", "A scale of 0 counts as 1.", without_zero_scale),
     "QuantizedAddForgetsBZeroPoint": (
         "QUANTIZED_LINEAR_ADD",
         "The second zero point is ignored.",
-        lambda given, dtype: summed(given, dtype, "BZeroPointTensor"),
+        lambda operands, dtype: summed(operands, dtype, "BZeroPointTensor"),
     ),
     "QuantizedAddForgetsOutputZeroPoint": (
         "QUANTIZED_LINEAR_ADD",
         "The output's zero point is ignored.",
-        lambda given, dtype: summed(given, dtype, "OutputZeroPointTensor"),
+        lambda operands, dtype: summed(operands, dtype, "OutputZeroPointTensor"),
     ),
     "QuantizedAddRoundsEach": (
         "QUANTIZED_LINEAR_ADD",

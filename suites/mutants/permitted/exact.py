@@ -124,20 +124,20 @@ class SquareOfSaturatedWraps(_Square):
 class _ByZero(Exact):
     choice, touches, among = ("division by zero",), (INTEGER,), DIVISIONS
 
-    def given(self, a: Array) -> Any:
+    def result_of(self, a: Array) -> Any:
         """The result of a division of ``a`` by 0."""
         raise NotImplementedError
 
     def changed(self, name: str, y: Array, *inputs: Array) -> Any:
         """Where the divisor is 0."""
         a, b = inputs
-        return np.where(b == 0, self.given(a), y).astype(y.dtype)
+        return np.where(b == 0, self.result_of(a), y).astype(y.dtype)
 
 
 class ByZeroGivesZero(_ByZero):
     """A division of integers by zero gives 0."""
 
-    def given(self, a: Array) -> Any:
+    def result_of(self, a: Array) -> Any:
         """0."""
         return a.dtype.type(0)
 
@@ -145,7 +145,7 @@ class ByZeroGivesZero(_ByZero):
 class ByZeroGivesDividend(_ByZero):
     """A division of integers by zero gives the dividend, as WGSL has it."""
 
-    def given(self, a: Array) -> Any:
+    def result_of(self, a: Array) -> Any:
         """The dividend."""
         return a
 
@@ -153,7 +153,7 @@ class ByZeroGivesDividend(_ByZero):
 class ByZeroGivesLimits(_ByZero):
     """A division of integers by zero gives the limit of the dividend's sign."""
 
-    def given(self, a: Array) -> Any:
+    def result_of(self, a: Array) -> Any:
         """A limit."""
         limits = np.iinfo(a.dtype)
         least, most = a.dtype.type(limits.min), a.dtype.type(limits.max)

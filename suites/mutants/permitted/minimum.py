@@ -47,20 +47,20 @@ def log_of_minimum(x: Array, rounded: Callable[[Array], Array]) -> Array:
 def off_by(amount: float, function: Callable[[Array], Array]) -> Callable[[Array, Any], Array]:
     """A function to so much, to either side."""
 
-    def found(x: Array, rounded: Callable[[Array], Array]) -> Array:
+    def computed(x: Array, rounded: Callable[[Array], Array]) -> Array:
         right = function(x)
         return rounded(np.where(np.isfinite(right), right + amount * signs(x), right))
 
-    return found
+    return computed
 
 
 def hyperbolic(sign: int) -> Callable[[Array, Any], Array]:
     """Half of the sum, or the difference, of e^x and e^-x."""
 
-    def found(x: Array, rounded: Callable[[Array], Array]) -> Array:
+    def computed(x: Array, rounded: Callable[[Array], Array]) -> Array:
         return rounded(rounded(exp_of_minimum(x, rounded) + sign * exp_of_minimum(-x, rounded)) / 2)
 
-    return found
+    return computed
 
 
 def quotient_of_minimum(a: Array, b: Array, rounded: Callable[[Array], Array]) -> Array:
@@ -76,11 +76,11 @@ def is_whole(a: Array, b: Array) -> Array:
 def remainder(whole: Callable[[Array], Array], exact: Callable[[Array, Array], Array]) -> Callable[..., Array]:
     """Step by step; of a divisor whose reciprocal overflows, and of a whole quotient within 2^24, the exact one."""
 
-    def found(a: Array, b: Array, rounded: Callable[[Array], Array]) -> Array:
+    def computed(a: Array, b: Array, rounded: Callable[[Array], Array]) -> Array:
         steps = rounded(a - rounded(b * whole(quotient_of_minimum(a, b, rounded))))
         return np.where((np.abs(b) < 2.0**-126) | is_whole(a, b), rounded(exact(a, b)), steps)
 
-    return found
+    return computed
 
 
 MINIMUM: dict[str, Callable[..., Array]] = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.reports.summaries.fault_groups import UNEXAMINED
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.faults import Faults
 from dmlcts.suites.cases.case import Case
@@ -62,7 +62,7 @@ def test_what_is_known_is_recognised_on_other_types_and_operators() -> None:
         for data_type in TYPES:
             finding = judge_case(on, strided(data_type, operator)).findings[0]
             before = dispatched(device)
-            finding = faults.told(finding)
+            finding = faults.reported(finding)
             costs.append(dispatched(device) - before)
             assert (finding.clause, finding.needs) == ("tensor.strides.padded", ("input strides",))
             assert (finding.case.data_type, finding.case.operator.name) == (data_type, f"ELEMENT_WISE_{operator}")
@@ -87,7 +87,7 @@ class TwoFaults(InputStridesIgnored):
 def test_another_fault_is_not_taken_for_the_known_one() -> None:
     on = bench(TwoFaults())
     faults = Faults(on)
-    first = faults.told(judge_case(on, strided(DataType.INT8, last=2)).findings[0])
+    first = faults.reported(judge_case(on, strided(DataType.INT8, last=2)).findings[0])
     assert first.needs == ("input strides",)
     tensor = TensorDesc(DataType.INT8, (25,))
     packed = strided(DataType.INT8).with_operator(
@@ -97,7 +97,7 @@ def test_another_fault_is_not_taken_for_the_known_one() -> None:
             strided(DataType.INT8).operator.attributes,
         )
     )
-    second = faults.told(judge_case(on, replace(packed, layout_clause="tensor.position")).findings[0])
+    second = faults.reported(judge_case(on, replace(packed, layout_clause="tensor.position")).findings[0])
     assert (second.clause, second.needs) == ("tensor.position", ("count",))
 
 
@@ -112,7 +112,7 @@ def test_a_wrong_value_is_recognised_by_its_clause() -> None:
     costs = []
     for data_type in TYPES:
         before = dispatched(device)
-        finding = faults.told(judge_case(on, strided(data_type)).findings[0])
+        finding = faults.reported(judge_case(on, strided(data_type)).findings[0])
         costs.append(dispatched(device) - before)
         assert (finding.clause, finding.case.operator.input.element_count) == ("clip.formula", 1)
         assert finding.case.data_type is data_type
@@ -132,7 +132,7 @@ def test_the_budget_is_kept(of_a_clause: int, in_all: int, examined: int) -> Non
 
     on = bench(WrongBeyond())
     faults = Faults(on, of_a_clause, in_all)
-    findings = [faults.told(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
+    findings = [faults.reported(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
     assert sum(finding.case.operator.input.element_count < 30 for finding in findings) == examined
     assert all(finding.outcome == "fail" for finding in findings), "what is not examined is told all the same"
     assert [UNEXAMINED in dict(finding.details) for finding in findings] == [False] * examined + [True] * (
@@ -153,7 +153,7 @@ def test_a_value_that_is_wrong_alone_accuses_no_layout_however_little_is_left(bu
     for data_type in TYPES:
         case = replace(strided(data_type), clause="clip.scale-bias.integer")
         before = dispatched(device)
-        finding = faults.told(judge_case(on, case).findings[0])
+        finding = faults.reported(judge_case(on, case).findings[0])
         costs.append(dispatched(device) - before)
         assert (finding.clause, finding.needs) == ("clip.scale-bias.integer", ("scaling",))
         assert finding.case.operator.input.element_count == 1
@@ -169,7 +169,7 @@ def test_a_value_that_is_wrong_without_scale_too_is_told_under_the_formula_howev
 
     on = bench(Wrong())
     case = replace(strided(DataType.INT16), clause="clip.scale-bias.integer")
-    finding = Faults(on, budget, budget).told(judge_case(on, case).findings[0])
+    finding = Faults(on, budget, budget).reported(judge_case(on, case).findings[0])
     assert (finding.clause, finding.needs) == ("clip.formula", ())
     assert finding.case.operator.attributes["ScaleBias"] is None
 
@@ -181,6 +181,6 @@ def test_a_refusal_is_as_it_is_however_little_is_left() -> None:
 
     finding = judge_case(bench(Refusing()), strided(DataType.INT8)).findings[0]
     assert dict(finding.details)["said"] == "not yet"
-    assert UNEXAMINED not in dict(Faults(bench(Refusing()), 0, 0).told(finding).details)
+    assert UNEXAMINED not in dict(Faults(bench(Refusing()), 0, 0).reported(finding).details)
     value = judge_case(bench(InputStridesIgnored()), strided(DataType.INT8)).findings[0]
-    assert UNEXAMINED in dict(Faults(bench(InputStridesIgnored()), 0, 0).told(value).details), "the control"
+    assert UNEXAMINED in dict(Faults(bench(InputStridesIgnored()), 0, 0).reported(value).details), "the control"

@@ -182,12 +182,12 @@ class SecondDispatchDoesNothing(Reference):
         kernel = super().create(operator)
         run, counted = kernel.dispatch, []
 
-        def once(memory: Array, bindings: Mapping[str, Region]) -> None:
+        def dispatch_first_only(memory: Array, bindings: Mapping[str, Region]) -> None:
             if not counted:
                 run(memory, bindings)
             counted.append(1)
 
-        kernel.dispatch = once  # type: ignore[method-assign]  # a kernel that remembers
+        kernel.dispatch = dispatch_first_only  # type: ignore[method-assign]  # a kernel that remembers
         return kernel
 
 
@@ -404,7 +404,7 @@ def test_how_one_of_several_inputs_is_laid_out_is_named(strides: tuple[int, int]
     elements = {name: np.arange(6, dtype=np.int32) for name in ("ATensor", "BTensor")}
     example = Case(operator, Streams.of(elements, operator), "max.formula")
     (factor,) = [item for item in FACTORS if item.name == "input strides"]
-    assert factor.said(example) == text
+    assert factor.wording(example) == text
 
 
 class RefusesOtherRanks(Reference):
@@ -592,4 +592,4 @@ def test_a_need_is_confirmed_only_where_the_case_has_it(value: float, seen: bool
     needs = confirmed(on, finding, ("inputs",))
     assert (needs is not None) is seen
     if needs is not None:
-        assert needs.told() == "infinite inputs (right with ordinary inputs)"
+        assert needs.reported() == "infinite inputs (right with ordinary inputs)"

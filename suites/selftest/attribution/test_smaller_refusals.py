@@ -36,7 +36,7 @@ def test_the_case_that_is_kept_breaks_the_rule_of_its_clause(clause: str) -> Non
     on = bench(AcceptsEverything())
     case = Case(REFUSED[clause], Values.of([2.0], TYPE), clause, None, "refused")
     (finding,) = judge_case(on, case).findings
-    finding = Faults(on).told(finding)
+    finding = Faults(on).reported(finding)
     assert clause in {
         unconditional_violation.clause
         for unconditional_violation in unconditional_violations(finding.case.operator, on.tables)
@@ -49,7 +49,7 @@ def test_what_keeps_breaking_the_rule_is_made_smaller() -> None:
     on = bench(AcceptsEverything())
     case = Case(REFUSED["tensor.rank.maximum"], Values.of([2.0], TYPE), "tensor.rank.maximum", None, "refused")
     (finding,) = judge_case(on, case).findings
-    assert Faults(on).told(finding).case.operator.output.sizes == (1,) * 9
+    assert Faults(on).reported(finding).case.operator.output.sizes == (1,) * 9
 
 
 def test_a_case_of_another_expectation_may_become_any_other() -> None:

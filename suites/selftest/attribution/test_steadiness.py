@@ -117,7 +117,7 @@ def test_what_ran_before_is_named_and_minimal() -> None:
     assert Case.from_json(finding.case.to_json()) == finding.case
 
 
-def all_told(on: Bench) -> list[str]:
+def clauses_reported(on: Bench) -> list[str]:
     """The clauses under which the tests of kernels that live together tell what they find."""
     return [
         smallest(on, finding).clause
@@ -131,13 +131,13 @@ def all_told(on: Bench) -> list[str]:
 @pytest.mark.parametrize("ran", [4, 8, 12])
 def test_other_kernels_are_not_blamed_for_chance(ran: int) -> None:
     """Every judgement of many kernels meets a thirteenth dispatch, and so does a search for what ran before."""
-    assert set(all_told(bench(transient(13, ran)()))) == {"execution.repeatable"}
+    assert set(clauses_reported(bench(transient(13, ran)()))) == {"execution.repeatable"}
 
 
 @pytest.mark.size("thorough")
 def test_other_kernels_are_blamed_for_what_they_do_every_time() -> None:
     """The control: a device that keeps one kernel's attributes for the other is no device that errs by chance."""
-    assert set(all_told(bench(AttributesMissingInTheCacheKey()))) == {"execution.independent"}
+    assert set(clauses_reported(bench(AttributesMissingInTheCacheKey()))) == {"execution.independent"}
 
 
 @pytest.mark.parametrize("count, devices", [(5, 16), (1 << 16, 16), ((1 << 16) + 1, 4)])

@@ -185,7 +185,7 @@ def test_a_neighbour_is_named() -> None:
 
 @pytest.mark.parametrize("data_type", TYPES)
 def test_a_broadcast_input_with_a_packed_output_is_about_broadcasts(data_type: DataType) -> None:
-    met = clip_case(data_type, (2, 3), (0, 1), layout_clause="tensor.strides.output")
-    assert least(InputStridesIgnored, met).clause == "tensor.strides.broadcast"
+    seen = clip_case(data_type, (2, 3), (0, 1), layout_clause="tensor.strides.output")
+    assert least(InputStridesIgnored, seen).clause == "tensor.strides.broadcast"
     padded = clip_case(data_type, (2, 3), (7, 2), layout_clause="tensor.strides.output")
     assert least(InputStridesIgnored, padded).clause == "tensor.strides.padded"

@@ -47,7 +47,9 @@ def row(*orders: float, maximum: float = 2000.0) -> list[Case]:
     return cases
 
 
-def told(cases: list[Case], *, dispatches: bool, seconds: float = 20.0, number: int | None = None) -> tuple[Any, ...]:
+def reported(
+    cases: list[Case], *, dispatches: bool, seconds: float = 20.0, number: int | None = None
+) -> tuple[Any, ...]:
     """What is said of the cases, as far as it is the same in every process."""
     bench = opened(seconds, number)
     calls = count_messages(bench)
@@ -89,7 +91,7 @@ def told(cases: list[Case], *, dispatches: bool, seconds: float = 20.0, number: 
 @pytest.mark.size("all", brief=1, thorough=4)
 def test_a_fault_in_a_batch_is_told_of_its_case_as_it_is_alone(order: int, outcome: str | None) -> None:
     cases = row(order)
-    together, alone = told(cases, dispatches=False), told(cases, dispatches=True)
+    together, alone = reported(cases, dispatches=False), reported(cases, dispatches=True)
     assert together == alone
     if order == faulty.POISON:  # the case behind it is lost, and does no harm by itself
         ((clause, *_, again),) = together[0][PLACE + 1]
@@ -107,12 +109,12 @@ def test_a_fault_in_a_batch_is_told_of_its_case_as_it_is_alone(order: int, outco
 @pytest.mark.size("thorough")
 def test_a_crash_at_creation_is_the_case_s() -> None:
     cases = row(-1.0, maximum=faulty.ABORT)
-    assert told(cases, dispatches=False) == told(cases, dispatches=True)
+    assert reported(cases, dispatches=False) == reported(cases, dispatches=True)
 
 
 @pytest.mark.size("thorough")
 def test_a_hang_is_the_case_s_and_ends_with_the_limit_of_one_step() -> None:
-    result, _, left_out, *_ = told(row(faulty.HANG), dispatches=False, seconds=1.0)
+    result, _, left_out, *_ = reported(row(faulty.HANG), dispatches=False, seconds=1.0)
     assert [place for place, item in enumerate(result) if item] == [PLACE]
     assert (result[PLACE][0][1], left_out) == ("timeout", 0)
 
@@ -127,7 +129,7 @@ def test_slow_steps_have_the_limit_each() -> None:
 @pytest.mark.size("thorough")
 def test_growth_is_the_case_s() -> None:
     for number, outcomes in ((64 << 20, ["resource_error"]), (1 << 30, [])):
-        result, *_ = told(row(faulty.GROW), dispatches=False, number=number)
+        result, *_ = reported(row(faulty.GROW), dispatches=False, number=number)
         assert [item[1] for item in result[PLACE]] == outcomes
         assert not any(result[:PLACE] + result[PLACE + 1 :])
 
@@ -136,14 +138,14 @@ def test_growth_is_the_case_s() -> None:
 @pytest.mark.size("thorough")
 def test_after_four_losses_the_others_are_left_out() -> None:
     cases = row(*[faulty.ABORT] * 5)
-    together, alone = told(cases, dispatches=False), told(cases, dispatches=True)
+    together, alone = reported(cases, dispatches=False), reported(cases, dispatches=True)
     assert together == alone
     assert together[2] == COUNT - PLACE - 7
 
 
 @LINUX
 def test_a_stray_that_no_case_alone_shows_is_told_of_the_batch() -> None:
-    result, *_ = told(row(faulty.UNLOCK), dispatches=False)
+    result, *_ = reported(row(faulty.UNLOCK), dispatches=False)
     ((clause, outcome, _, settled, again),) = [item for some in result for item in some]
     assert (clause, outcome, settled) == ("tensor.output.bounds", "fail", True)
     assert again is not None
@@ -152,7 +154,7 @@ def test_a_stray_that_no_case_alone_shows_is_told_of_the_batch() -> None:
 @LINUX
 @pytest.mark.size("thorough")
 def test_what_is_to_run_behind_a_stray_write_finds_its_memory_as_it_was_made() -> None:
-    result, *_ = told(row(faulty.OVERRUN), dispatches=False)
+    result, *_ = reported(row(faulty.OVERRUN), dispatches=False)
     assert [place for place, item in enumerate(result) if item] == [PLACE]
     assert result[PLACE][0][1] == "crash"
 
@@ -239,7 +241,7 @@ def accepted(maximum: float) -> list[Case]:
 @pytest.mark.parametrize("maximum", [2000.0, pytest.param(faulty.ABORT, marks=POSIX)])
 @pytest.mark.size("all", thorough=1)
 def test_kernels_that_are_only_made_come_to_what_they_come_to_alone(maximum: float) -> None:
-    together, alone = (told(accepted(maximum), dispatches=dispatches) for dispatches in (False, True))
+    together, alone = (reported(accepted(maximum), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone
     assert [bool(item) for item in together[0]] == [maximum != 2000 and place == PLACE for place in range(COUNT)]
 
@@ -303,7 +305,7 @@ def test_errors_that_went_with_the_process_are_not_known() -> None:
     assert [type(base_exception) for base_exception in ended] == [type(None), Unanswered, type(None), WorkerLost]
     again = bench.lives.run(memory, lives(-1, faulty.RAISE, -1, -1))
     assert [base_exception is None for base_exception in again] == [True, False, True, True]
-    assert "FloatingPointError" in str(getattr(again[1], "said", ""))
+    assert "FloatingPointError" in str(getattr(again[1], "message", ""))
     bench.close()
 
 

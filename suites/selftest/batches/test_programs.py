@@ -220,7 +220,7 @@ def test_what_goes_wrong_once_is_found_though_the_case_is_right_by_itself(expect
 
 
 def test_an_exception_that_comes_once_is_found_though_the_case_is_right_by_itself() -> None:
-    class Once(Reference):
+    class RunsOneTime(Reference):
         count = 0
 
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
@@ -230,7 +230,7 @@ def test_an_exception_that_comes_once_is_found_though_the_case_is_right_by_itsel
             super().dispatch(operator, memory, bindings)
 
     case = history("dispatched again", clip(PACKED))
-    judge = Judge(bench(Once()), raising=False)
+    judge = Judge(bench(RunsOneTime()), raising=False)
     (finding,) = judge.all([case])[0].findings
     assert finding.clause == "execution.repeatable"
     assert "lost" in str(finding.details)

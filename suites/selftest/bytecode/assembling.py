@@ -73,36 +73,36 @@ def whole(kind: int, number: int) -> Tokens:
     return operand(kind, number, swizzle="xyzw")
 
 
-def one(opcode: int, *operands: Tokens, head: int = 0, words: Sequence[int] = ()) -> Tokens:
+def instruction(opcode: int, *operands: Tokens, head: int = 0, words: Sequence[int] = ()) -> Tokens:
     """An instruction."""
     rest = [token for each in operands for token in each] + list(words)
     return [opcode | head | (1 + len(rest)) << 24, *rest]
 
 
 ZERO, NOT_ZERO, SATURATED, PRECISE = 0, 1 << 18, 1 << 13, 15 << 19
-RETURN = one(62)
+RETURN = instruction(62)
 
 
 def declared(views: Sequence[Tokens], *, temporaries: int = 12, threads: tuple[int, int, int] = (1, 1, 1)) -> Tokens:
     """What comes before the code: flags, views, registers, the thread's number, a group's size."""
-    flags, thread = one(106, head=1 << 11), one(95, operand(THREAD, mask="x"))
-    registers = one(104, words=[temporaries])
-    return [*flags, *(token for each in views for token in each), *thread, *registers, *one(155, words=threads)]
+    flags, thread = instruction(106, head=1 << 11), instruction(95, operand(THREAD, mask="x"))
+    registers = instruction(104, words=[temporaries])
+    return [*flags, *(token for each in views for token in each), *thread, *registers, *instruction(155, words=threads)]
 
 
 def structured(number: int, stride: int = 4) -> Tokens:
-    return one(158, whole(U, number), words=[stride])
+    return instruction(158, whole(U, number), words=[stride])
 
 
 def loaded(register: int, view_number: int, mask: str = "x", at: Tokens | None = None) -> Tokens:
     """Lines that load an element of a structured view."""
     where = at or operand(THREAD, text="x")
-    return one(167, to(register, mask), where, literal(0), operand(U, view_number, swizzle="xyzw"))
+    return instruction(167, to(register, mask), where, literal(0), operand(U, view_number, swizzle="xyzw"))
 
 
 def stored(view_number: int, source: Tokens, mask: str = "x", at: Tokens | None = None) -> Tokens:
     """Lines that store an element of a structured view."""
-    return one(168, operand(U, view_number, mask=mask), at or operand(THREAD, text="x"), literal(0), source)
+    return instruction(168, operand(U, view_number, mask=mask), at or operand(THREAD, text="x"), literal(0), source)
 
 
 def part(tokens: Tokens, *, version: int = 5 << 16 | 0x50) -> bytes:

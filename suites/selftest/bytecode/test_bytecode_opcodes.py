@@ -11,7 +11,16 @@ pytest.importorskip("llvmlite", reason="the software adapter needs llvmlite")
 from dmlcts.backends.directml.d3d12_software.bytecode.computing import COMPUTED
 from dmlcts.backends.directml.d3d12_software.bytecode.tokens import NAMES
 from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality
-from dmlcts.suites.selftest.bytecode.assembling import NOTHING, PRECISE, SATURATED, literal, of, one, results, to
+from dmlcts.suites.selftest.bytecode.assembling import (
+    NOTHING,
+    PRECISE,
+    SATURATED,
+    instruction,
+    literal,
+    of,
+    results,
+    to,
+)
 from dmlcts.suites.selftest.dxil.dxil_shaders import bits_of
 
 INF, NAN = math.inf, math.nan
@@ -120,7 +129,7 @@ def test_an_instruction_gives_what_is_worked_out_by_hand(
 ) -> None:
     assert NAMES[opcode] == name
     columns = [[bits(value) for value in column] for column in zip(*(case[0] for case in cases), strict=True)]
-    numbers = results(one(opcode, to(8), *(of(number) for number in range(len(columns)))), columns)
+    numbers = results(instruction(opcode, to(8), *(of(number) for number in range(len(columns)))), columns)
     assert [f"{value:08x}" for value in numbers] == [f"{bits(case[1]):08x}" for case in cases]
 
 
@@ -132,7 +141,7 @@ def test_an_instruction_with_two_results_gives_both_or_either(
     columns = [[bits(value) for value in column] for column in zip(*(case[0] for case in cases), strict=True)]
     sources = [of(number) for number in range(len(columns))]
     for place, targets in ((0, (to(8), to(9))), (1, (to(9), to(8))), (0, (to(8), NOTHING)), (1, (NOTHING, to(8)))):
-        assert results(one(opcode, *targets, *sources), columns) == [bits(case[1][place]) for case in cases]
+        assert results(instruction(opcode, *targets, *sources), columns) == [bits(case[1][place]) for case in cases]
 
 
 @pytest.mark.parametrize("opcode, name, count", DOTS)
@@ -141,7 +150,7 @@ def test_a_dot_product_takes_as_many_components_as_it_says(opcode: int, name: st
     first = [bits(value) for value in (1.0, 2.0, 3.0, 4.0)]
     second = [bits(value) for value in (5.0, 7.0, 11.0, 13.0)]
     expected = bits(float(sum(a * b for a, b in [(1, 5), (2, 7), (3, 11), (4, 13)][:count])))
-    assert results(one(opcode, to(8), literal(*first), literal(*second)), [[0]]) == [expected]
+    assert results(instruction(opcode, to(8), literal(*first), literal(*second)), [[0]]) == [expected]
 
 
 def test_every_instruction_that_computes_is_tested() -> None:
@@ -151,9 +160,9 @@ def test_every_instruction_that_computes_is_tested() -> None:
 def test_a_result_is_put_between_0_and_1_where_that_is_said() -> None:
     values = [[bits(value) for value in (-2.0, 0.25, 3.0, NAN)]]
     expected = [bits(value) for value in (0.0, 0.25, 1.0, 0.0)]
-    assert results(one(54, to(8), of(0), head=SATURATED), values) == expected
-    assert results(one(0, to(8), of(0), literal(0), head=SATURATED), values) == expected
-    assert results(one(54, to(8), of(0)), values) == values[0]
+    assert results(instruction(54, to(8), of(0), head=SATURATED), values) == expected
+    assert results(instruction(0, to(8), of(0), literal(0), head=SATURATED), values) == expected
+    assert results(instruction(54, to(8), of(0)), values) == values[0]
 
 
 @pytest.mark.parametrize("modifier, expected", [(0, 1.5), (1, -1.5), (2, 1.5), (3, -1.5)])
@@ -161,25 +170,25 @@ def test_signs_are_modified_before_a_floating_instruction(modifier: int, expecte
     for value in (1.5, -1.5):
         wanted = abs(expected) if modifier & 2 else expected * (1 if value > 0 else -1)
         wanted = math.copysign(wanted, expected) if modifier & 2 else wanted
-        assert results(one(54, to(8), of(0, modifier=modifier)), [[bits(value)]]) == [bits(wanted)]
-        assert results(one(0, to(8), of(0, modifier=modifier), literal(0)), [[bits(value)]]) == [bits(wanted)]
+        assert results(instruction(54, to(8), of(0, modifier=modifier)), [[bits(value)]]) == [bits(wanted)]
+        assert results(instruction(0, to(8), of(0, modifier=modifier), literal(0)), [[bits(value)]]) == [bits(wanted)]
 
 
 def test_a_negated_integer_is_its_negative() -> None:
-    assert results(one(30, to(8), of(0, modifier=1), of(1)), [[5], [7]]) == [2]
+    assert results(instruction(30, to(8), of(0, modifier=1), of(1)), [[5], [7]]) == [2]
 
 
 def test_a_precise_multiplication_and_addition_is_rounded_twice() -> None:
     factors = [[0x3F800001], [0x3F800001], [0xBF800002]]
     sources = [of(number) for number in range(3)]
-    assert results(one(50, to(8), *sources), factors) == [0x28800000]
-    assert results(one(50, to(8), *sources, head=PRECISE), factors) == [0]
-    assert results(one(50, to(8), *sources), factors, Personality(mad="separate")) == [0]
+    assert results(instruction(50, to(8), *sources), factors) == [0x28800000]
+    assert results(instruction(50, to(8), *sources, head=PRECISE), factors) == [0]
+    assert results(instruction(50, to(8), *sources), factors, Personality(mad="separate")) == [0]
 
 
 def test_a_personality_flushes_what_it_says() -> None:
     small = [[0x00000003], [0x00000004]]
-    code = one(0, to(8), of(0), of(1))
+    code = instruction(0, to(8), of(0), of(1))
     assert results(code, small) == [7]
     assert results(code, small, Personality(denormals="flush")) == [0]
-    assert results(one(54, to(8), of(0)), small, Personality(denormals="flush")) == [3]
+    assert results(instruction(54, to(8), of(0)), small, Personality(denormals="flush")) == [3]

@@ -35,7 +35,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.verify import verify_members
 from dmlcts.suites.running import pytest_run
-from dmlcts.suites.running.options import Settings, owed_rows
+from dmlcts.suites.running.options import Settings, required_rows
 
 LEVEL = FeatureLevel("1.0")
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -145,11 +145,11 @@ class Parts:
         waivers, level = submission.waivers, FeatureLevel(self.statement["feature_level"])
         results = build_results(
             waivers.apply(submission.records),
-            owed_rows(self.verifier.reference.tables, level, self.statement["operators"]),
+            required_rows(self.verifier.reference.tables, level, self.statement["operators"]),
             _run(report["device"], report["environment"], report["selection"], level),
             self.verifier.reference.tables,
         )
-        self.members[archive.RESULTS] = written(results | waivers.told(results))
+        self.members[archive.RESULTS] = written(results | waivers.reported(results))
         self.statement["verdict"] = results["verdict"]
 
 
@@ -171,7 +171,7 @@ def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Part
     expected = tuple(pytest_run.collected_tests(operators))
     named = operators or obliged_operators(tables, level)
     selection = {"operators": list(operators)} if operators else {}
-    rows = list(owed_rows(tables, level, named))
+    rows = list(required_rows(tables, level, named))
     records = []
     for index, test in enumerate(expected):
         mine = rows[index :: len(expected)] or rows[-1:]

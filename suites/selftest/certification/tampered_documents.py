@@ -190,12 +190,14 @@ EDITS |= {
         "the results are another device's",
     ),
     "another device's environment": (
-        lambda parts: parts.edit(archive.ENVIRONMENT, lambda told: told["device"].update(driver="other")),
+        lambda parts: parts.edit(archive.ENVIRONMENT, lambda environment: environment["device"].update(driver="other")),
         "device",
         "the environment is another device's",
     ),
     "another machine's environment": (
-        lambda parts: parts.edit(archive.ENVIRONMENT, lambda told: told["environment"].update(machine="other")),
+        lambda parts: parts.edit(
+            archive.ENVIRONMENT, lambda environment: environment["environment"].update(machine="other")
+        ),
         "device",
         "the environment is not the one that the results name",
     ),
@@ -496,7 +498,7 @@ def a_crash_under_a_waiver(parts: Parts) -> None:
     parts.rebuild()
 
 
-for _name, _changed, _said in (
+for _name, _changed, _refusal in (
     ("a waiver of every clause", {"clause": "*"}, "/waivers/0/clause: "),
     ("a waiver of a family of clauses", {"clause": "clip.*"}, "/waivers/0/clause: "),
     ("a waiver of every operator", {"operator": "*"}, "/waivers/0/operator: "),
@@ -526,7 +528,7 @@ for _name, _changed, _said in (
         parts.members[archive.WAIVERS] = waivers_file(**changed)
         parts.edit(archive.RESULTS, lambda results: results["waivers"][0].update(changed))
 
-    EDITS[_name] = (_of, "(form|waivers)", _said)
+    EDITS[_name] = (_of, "(form|waivers)", _refusal)
 
 
 @edit("waivers", "expired on 2026-11-20")
@@ -747,14 +749,16 @@ EDITS |= {
         "is nested more than 64 levels deep",
     ),
     "results nested without end": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told["environment"].update(x=nested(100))),
+        lambda parts: parts.edit(archive.RESULTS, lambda environment: environment["environment"].update(x=nested(100))),
         "form",
         "is nested more than 64 levels deep",
     ),
     "a seed of a thousand digits": (state(seed=10**1000), "statement", "a number has 1,001 digits"),
     "a seed beyond 32 bits": (both("seed", 1 << 32), "statement", "/seed"),
     "a count of a thousand digits": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told["clauses"][0].update(elements=10**1000)),
+        lambda parts: parts.edit(
+            archive.RESULTS, lambda environment: environment["clauses"][0].update(elements=10**1000)
+        ),
         "form",
         "a number has 1,001 digits",
     ),
@@ -783,7 +787,7 @@ EDITS |= {
     "evidence that is nothing": (raw_member(archive.EVIDENCE, b""), "form", "is no JSON"),
     "an environment of zeros": (raw_member(archive.ENVIRONMENT, bytes(100)), "form", "is no JSON"),
     "results with a hundred thousand faults": (
-        lambda parts: parts.edit(archive.RESULTS, lambda told: told.update(clauses=[{}] * 100_000)),
+        lambda parts: parts.edit(archive.RESULTS, lambda environment: environment.update(clauses=[{}] * 100_000)),
         "form",
         "/clauses/0: lacks id",
     ),

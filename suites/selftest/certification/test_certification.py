@@ -18,7 +18,7 @@ pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 import click
 
 from dmlcts.reports.certification import archive, identity, signing
-from dmlcts.reports.certification.drafts import draft_reasons, owes_sweep
+from dmlcts.reports.certification.drafts import draft_reasons, requires_sweep
 from dmlcts.reports.certification.verdict import Line, Standing, Status, Verification
 from dmlcts.reports.documents.validation import schema
 from dmlcts.specs import FeatureLevel, UsageError
@@ -28,7 +28,7 @@ from dmlcts.suites.certification import verify as reverifying
 from dmlcts.suites.certification.command import certify_words
 from dmlcts.suites.commands.certify import certify
 from dmlcts.suites.running import pytest_run
-from dmlcts.suites.running.options import Settings, owed_rows
+from dmlcts.suites.running.options import Settings, required_rows
 from dmlcts.suites.selftest.certification.submissions import COMMAND, Parts, build
 from dmlcts.suites.selftest.conftest import Ran
 
@@ -67,8 +67,8 @@ def test_what_makes_a_draft() -> None:
 
 
 def test_the_sweep_is_owed_from_the_level_that_lists_round() -> None:
-    assert not owes_sweep(TABLES, "1.0")
-    assert owes_sweep(TABLES, "5.0")
+    assert not requires_sweep(TABLES, "1.0")
+    assert requires_sweep(TABLES, "5.0")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_the_plan_of_a_known_level_is_known_and_a_plan_of_some_is_a_part_of_it()
     for chosen, part in some.items():
         assert {item.case.operator.name for item in part} == set(chosen)
         assert [item for item in planned if item.case.operator.name in chosen] == part
-    required = {(row[1], row[2]) for row in owed_rows(TABLES, FeatureLevel("5.0"))}
+    required = {(row[1], row[2]) for row in required_rows(TABLES, FeatureLevel("5.0"))}
     listed = {(name, item.name) for name, table in TABLES.operators.items() for item in table.data_types}
     assert subjects == required & listed - {("ELEMENT_WISE_THRESHOLD", "INT64"), ("ELEMENT_WISE_THRESHOLD", "UINT64")}
     samples = [item.case for item in planned if "sample" in item.identity]
@@ -218,7 +218,7 @@ def test_what_the_implementation_does_not_give_is_absent(tmp_path: Path) -> None
     clips = [index for index, item in enumerate(planned) if "CLIP" in item.identity]
     assert clips
     assert [item.case for item in absent] == clips
-    assert {(item.outcome, item.said) for item in absent} == {("refused", "no")}
+    assert {(item.outcome, item.wording) for item in absent} == {("refused", "no")}
     assert len(outputs) == sum(item.size for item in planned)
 
 
@@ -471,7 +471,7 @@ def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     assert {archive.records_name(1, 2), archive.records_name(2, 2)} <= set(members)
     verification = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
     assert verification.standing is Standing.DRAFT, "\n".join(verification.text())
-    assert [line.said for line in verification.lines if line.check == "shards"] == ["2 of 2 parts"]
+    assert [line.wording for line in verification.lines if line.check == "shards"] == ["2 of 2 parts"]
     with pytest.raises(UsageError, match="missing"):
         submit.certify(submit.Order.of({**GIVEN, "parts": ("part1",)}, words), lambda _: None)
     other = {**GIVEN, "parts": ("part1", "part2"), "seed": "5"}

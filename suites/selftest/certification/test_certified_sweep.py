@@ -21,15 +21,15 @@ from dmlcts.reports.documents.validation import load_results, parse_document
 from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.certification.sweep import check_sweep, owed_plan
+from dmlcts.suites.certification.sweep import certification_plan, check_sweep
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import execute
 from dmlcts.suites.selftest.departures.test_waivers import waivers
 from dmlcts.suites.sweeping.blocks.totals import Totals
 from dmlcts.suites.sweeping.conducting import Sweep
-from dmlcts.suites.sweeping.crews.processes import Processes
-from dmlcts.suites.sweeping.crews.workers import Description, Orders
 from dmlcts.suites.sweeping.record import document
+from dmlcts.suites.sweeping.worker_pools.processes import Processes
+from dmlcts.suites.sweeping.worker_pools.workers import Description, Orders
 
 TABLES = load_tables()
 LEVEL = FeatureLevel("5.0")
@@ -40,7 +40,7 @@ def swept(wrong: int = 0) -> dict[str, Any]:
     """The record of a sweep that judged every pattern of every mode, ``wrong`` of each wrong."""
     settings = Settings.read(operators=["ROUND"], data_types=["FLOAT32"], feature_level="5.0")
     description = Description(DEVICE, "5.0", {}, True, environment())
-    sweep = Sweep(settings, "quick", description, owed_plan(TABLES, LEVEL))
+    sweep = Sweep(settings, "quick", description, certification_plan(TABLES, LEVEL))
     for number, target in enumerate(sweep.plan.targets):
         sweep.totals[number] = Totals(
             blocks=256, elements=target.elements, exact=target.elements - wrong, wrong=wrong, failing=min(wrong, 1)
@@ -69,7 +69,7 @@ def context(record: dict[str, Any] | None, *, draft: bool = False, value: Waiver
 def test_a_whole_sweep_passes() -> None:
     lines = list(check_sweep(context(swept())))
     assert lines == [(Status.PASS, "3 modes of FLOAT32 ROUND, 12,884,901,888 outputs")]
-    assert len(owed_plan(TABLES, LEVEL).targets) == 3
+    assert len(certification_plan(TABLES, LEVEL).targets) == 3
 
 
 @pytest.mark.parametrize("backend", ["cpu", "dmlcts.suites.mutants.reference:Reference"])

@@ -46,14 +46,14 @@ def parts(genuine: Parts) -> Parts:
 
 def faults(parts: Parts) -> list[tuple[str, str]]:
     verification = parts.verifier.verify(parts.packed())
-    return [(line.check, line.said) for line in verification.lines if line.status is Status.FAIL]
+    return [(line.check, line.wording) for line in verification.lines if line.status is Status.FAIL]
 
 
 @pytest.mark.size("thorough")
 def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) -> None:
     verification = parts.verifier.verify(parts.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
-    text = next(line.said for line in verification.lines if line.check == "operators")
+    text = next(line.wording for line in verification.lines if line.check == "operators")
     assert text.endswith("IF, LOGICAL_EQUALS, MAX")
     assert text.startswith("3 operators of ")
     assert verification.about["operators"] == ", ".join(CHOSEN)
@@ -68,13 +68,13 @@ def test_a_certification_of_all_operators_passes() -> None:
     verification = made.verifier.verify(made.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
     assert made.statement["operators"] == list(obliged_operators(TABLES, FeatureLevel("1.0")))
-    text = next(line.said for line in verification.lines if line.check == "operators")
+    text = next(line.wording for line in verification.lines if line.check == "operators")
     assert text == f"{len(made.statement['operators'])} operators, all that level 1.0 obliges"
 
 
 def test_no_sweep_is_owed_where_round_is_not_certified(parts: Parts) -> None:
     verification = parts.verifier.verify(parts.packed())
-    texts = [line.said for line in verification.lines if line.check == "sweep"]
+    texts = [line.wording for line in verification.lines if line.check == "sweep"]
     assert texts == ["none is owed: FLOAT32 ROUND is not certified"]
 
 

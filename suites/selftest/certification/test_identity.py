@@ -75,7 +75,7 @@ def test_a_verifier_whose_suite_is_modified_accepts_nothing(parts: Parts) -> Non
     assert verification.standing is Standing.INCOMPLETE
     (line,) = [line for line in verification.lines if line.status is Status.OPEN]
     assert line.check == "unmodified"
-    assert line.said == "this dmlcts cannot accept anything: the suite is modified: suites/plugin.py"
+    assert line.wording == "this dmlcts cannot accept anything: the suite is modified: suites/plugin.py"
 
 
 # The files of a checkout and of a wheel.

@@ -94,7 +94,7 @@ def refused(verification: Verification, check: str, text: str) -> None:
     assert verification.standing is Standing.FAIL, "\n".join(verification.text())
     assert verification.exit_code == 1
     assert re.fullmatch(check, faults[0].check), "\n".join(verification.text())
-    texts = [fault.said for fault in faults if re.fullmatch(check, fault.check)]
+    texts = [fault.wording for fault in faults if re.fullmatch(check, fault.check)]
     assert any(re.search(text, item) for item in texts), "\n".join(verification.text())
 
 
@@ -143,7 +143,7 @@ def test_a_genuine_waiver_passes_and_is_told(parts: Parts) -> None:
     waived(parts)
     verification = parts.verifier.verify(parts.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
-    assert any("1 waiver for 1 row" in line.said for line in verification.lines)
+    assert any("1 waiver for 1 row" in line.wording for line in verification.lines)
     assert "1 waiver for 1 row" in verification.markdown("s.zip")
     words = f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
     assert list(verification.text())[-1].startswith(f"{words}: Driver 1.2 is what it says")
@@ -173,14 +173,14 @@ def test_a_challenge_is_answered_or_not(parts: Parts) -> None:
     asked = replace(parts.verifier, challenge=CHALLENGE)
     verification = asked.verify(parts.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
-    assert any("drawn from the challenge that was handed out" in line.said for line in verification.lines)
+    assert any("drawn from the challenge that was handed out" in line.wording for line in verification.lines)
     verification = parts.verifier.verify(parts.packed())
     assert verification.standing is Standing.PASS
-    assert any("who handed it out is not known here" in line.said for line in verification.lines)
+    assert any("who handed it out is not known here" in line.wording for line in verification.lines)
     other = replace(parts.verifier, challenge="f" * 32)
     refused(other.verify(parts.packed()), "challenge", f"drawn from challenge {CHALLENGE}, not from the one")
     refused(asked.verify(plain.packed()), "challenge", "drawn from no challenge")
-    assert any("prepared beforehand" in line.said for line in plain.verifier.verify(plain.packed()).lines)
+    assert any("prepared beforehand" in line.wording for line in plain.verifier.verify(plain.packed()).lines)
 
 
 def test_another_challenge_is_another_sample(parts: Parts) -> None:
@@ -202,7 +202,7 @@ def test_wrong_outputs_are_excused_only_where_the_run_found_them(parts: Parts) -
     a_wrong_output(parts)
     verification = parts.verifier.verify(parts.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
-    assert any("all right but 1 case of waived clauses" in line.said for line in verification.lines)
+    assert any("all right but 1 case of waived clauses" in line.wording for line in verification.lines)
     assert verification.words == f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
     other = parts.copy()
     other.members[archive.OUTPUTS] = bytes(len(other.members[archive.OUTPUTS]))
@@ -217,14 +217,14 @@ def test_a_waiver_counts_on_the_verifier_s_own_day(parts: Parts) -> None:
     then = replace(later, day=NOW.date())
     verification = then.verify(parts.packed())
     assert verification.standing is Standing.PASS
-    assert any("as of 2026-11-21" in line.said for line in verification.lines)
+    assert any("as of 2026-11-21" in line.wording for line in verification.lines)
 
 
 def test_another_suites_submission_is_told_as_such_even_where_its_documents_look_otherwise(parts: Parts) -> None:
     parts.edit(archive.RESULTS, lambda results: results.update(weather="fine"))
     parts.statement["suite"]["version"] = "0.2.0"
     verification = parts.verifier.verify(parts.packed())
-    faults = [line.said for line in verification.lines if line.status is Status.FAIL]
+    faults = [line.wording for line in verification.lines if line.status is Status.FAIL]
     assert faults == [f"judged by suite 0.2.0, this is {VERSION}: verify with the same version"]
 
 

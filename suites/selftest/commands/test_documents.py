@@ -46,11 +46,11 @@ def anchor(heading: str) -> str:
 
 def anchors(text: str) -> set[str]:
     """Those of all headings; of two that are alike the second has a number."""
-    met: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     result = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
     for name in map(anchor, headings(text)):
-        result.add(f"{name}-{met[name]}" if met[name] else name)
-        met[name] += 1
+        result.add(f"{name}-{seen[name]}" if seen[name] else name)
+        seen[name] += 1
     return result
 
 

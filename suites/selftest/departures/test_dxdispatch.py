@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.reports.documents.validation import schema
-from dmlcts.reports.views.dxdispatch import MOST_ELEMENTS, DxDispatchError, model, told_model
+from dmlcts.reports.views.dxdispatch import MOST_ELEMENTS, DxDispatchError, dxdispatch_model, model
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
@@ -25,7 +25,7 @@ def even_clip(source: TensorDesc, target: TensorDesc | None = None, **attributes
     return clip(source, target, **{"Min": np.float32(-1), "Max": np.float32(1)} | attributes)
 
 
-def told(operator: OperatorDesc, values: list[Any], **placement: Any) -> dict[str, Any]:
+def model_of(operator: OperatorDesc, values: list[Any], **placement: Any) -> dict[str, Any]:
     data_type = operator.input.data_type
     case = Case(operator, Values.of(values, data_type), "clip.formula", placement=Placement(**placement))
     written = model(case.to_json(), "why")
@@ -34,7 +34,7 @@ def told(operator: OperatorDesc, values: list[Any], **placement: Any) -> dict[st
 
 
 def test_one_element_is_told_in_full() -> None:
-    assert told(even_clip(TensorDesc(DataType.FLOAT32, (1,))), [-0.0]) == {
+    assert model_of(even_clip(TensorDesc(DataType.FLOAT32, (1,))), [-0.0]) == {
         "$comment": "why",
         "resources": {
             "InputTensor": {"initialValuesDataType": "UINT32", "initialValues": [0x80000000]},
@@ -76,7 +76,7 @@ def test_one_element_is_told_in_full() -> None:
 
 
 def test_in_place_execution_binds_one_resource_twice() -> None:
-    written = told(even_clip(TensorDesc(DataType.INT8, (3,))), [1, 2, 3], in_place=True)
+    written = model_of(even_clip(TensorDesc(DataType.INT8, (3,))), [1, 2, 3], in_place=True)
     assert list(written["resources"]) == ["InputTensor"]
     assert written["commands"][0]["bindings"] == {"InputTensor": "InputTensor", "OutputTensor": "InputTensor"}
     assert written["commands"][1]["resource"] == "InputTensor"
@@ -88,7 +88,7 @@ def test_in_place_execution_binds_one_resource_twice() -> None:
 )
 def test_attributes_beyond_json_numbers_are_texts(value: float, shown: Any) -> None:
     scale_bias = ScaleBias(np.float32(value), np.float32(2))
-    desc = told(even_clip(TensorDesc(DataType.FLOAT32, (1,)), ScaleBias=scale_bias, Min=np.float32(value)), [0])[
+    desc = model_of(even_clip(TensorDesc(DataType.FLOAT32, (1,)), ScaleBias=scale_bias, Min=np.float32(value)), [0])[
         "dispatchables"
     ]["operator"]["desc"]
     assert desc["Min"] == shown
@@ -113,16 +113,16 @@ def test_a_bulk_recipe_and_a_large_tensor_have_no_model_and_the_limit_has_one() 
     case = Case(even_clip(TensorDesc(DataType.INT32, (2,))), Values.bulk(DataType.INT32, 7), "clip.formula")
     with pytest.raises(DxDispatchError, match="seeded recipe"):
         model(case.to_json())
-    told(even_clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS,))), [1])
+    model_of(even_clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS,))), [1])
     with pytest.raises(DxDispatchError, match="4097 elements"):
-        told(even_clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS + 1,))), [1])
+        model_of(even_clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS + 1,))), [1])
 
 
 @pytest.mark.parametrize("pattern, there", [("0xff", True), ("0x100", False), ("9" * 5000, False), ("-0x1", False)])
 def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> None:
     tensor = TensorDesc(DataType.UINT8, (1,))
     case = Case(even_clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
-    written, because = told_model(case | {"values": {"InputTensor": {"bits": [pattern]}}})
+    written, because = dxdispatch_model(case | {"values": {"InputTensor": {"bits": [pattern]}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
 
 
@@ -130,12 +130,12 @@ def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> No
 def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> None:
     tensor = TensorDesc(DataType.UINT8, (1,))
     case = Case(even_clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
-    written, because = told_model(case | {"values": {"InputTensor": {"bits": patterns}}})
+    written, because = dxdispatch_model(case | {"values": {"InputTensor": {"bits": patterns}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
 
 
 @pytest.mark.parametrize(
-    "kind, number, told_as",
+    "kind, number, expected_fields",
     [
         (DataType.INT64, -2, {"Int64": -2}),
         (DataType.UINT64, 2**64 - 2, {"UInt64": 2**64 - 2}),
@@ -147,14 +147,16 @@ def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> N
         (DataType.FLOAT64, 0.5, {"Float64": 0.5}),
     ],
 )
-def test_a_scalar_union_is_told_by_its_member(kind: DataType, number: float, told_as: dict[str, object]) -> None:
+def test_a_scalar_union_is_told_by_its_member(
+    kind: DataType, number: float, expected_fields: dict[str, object]
+) -> None:
     tensors = {name: TensorDesc(DataType.INT8, (1,)) for name in ("InputTensor", "OutputTensor")}
     union = ScalarUnion.of(kind, number)
     attributes = {"ScaleBias": None, "MinMaxDataType": kind.name, "Min": union, "Max": union}
     operator = OperatorDesc("ELEMENT_WISE_CLIP1", tensors, attributes)
     case = Case(operator, Values.of([1], DataType.INT8), "clip1.formula")
     desc = model(case.to_json())["dispatchables"]["operator"]["desc"]
-    assert (desc["Min"], desc["MinMaxDataType"]) == (told_as, kind.name)
+    assert (desc["Min"], desc["MinMaxDataType"]) == (expected_fields, kind.name)
 
 
 def test_a_fused_activation_is_told_without_tensors() -> None:
@@ -173,9 +175,9 @@ def test_a_fused_activation_is_told_without_tensors() -> None:
 
 def test_a_case_whose_values_the_results_do_not_hold_says_so() -> None:
     case = Case(even_clip(TensorDesc(DataType.INT8, (1,))), Values.of([1], DataType.INT8), "clip.formula").to_json()
-    assert told_model(case)[0] is not None
+    assert dxdispatch_model(case)[0] is not None
     del case["values"]
-    assert told_model(case) == (
+    assert dxdispatch_model(case) == (
         None,
         "no DxDispatch model: its values are too many for the results to hold; give its failure file to replay",
     )

@@ -64,7 +64,7 @@ def results(items: list[ItemRecord], value: Waivers, **more: Any) -> dict[str, A
     required = [(*row, "required") for row in (ROW, ("clip.cast.integer", CLIP, "INT32"))]
     passed = ItemRecord("test_b.py::test_b", Outcome.PASS, 0.1, (ClauseTally(*required[1][:3], Outcome.PASS, 1, 1, 0),))
     result = build_results(value.apply([*items, passed]), required, run, TABLES)
-    result |= value.told(result)
+    result |= value.reported(result)
     validate_results(result)
     return result
 

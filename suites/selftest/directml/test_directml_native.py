@@ -30,7 +30,7 @@ ROUND = OperatorDesc(
 X = np.array([-2.5, -0.5, 0.4, 1.5, 2.5, 3e30], np.float32)
 
 
-class StandIn:
+class SubstituteDevice:
     """A backend's device on a stand-in for a real D3D12 device, which can be taken away and comes back."""
 
     def __init__(self, **options: str) -> None:
@@ -67,12 +67,12 @@ class StandIn:
 
 
 @pytest.fixture
-def stand_in() -> Iterator[Callable[..., StandIn]]:
+def substitute_device() -> Iterator[Callable[..., SubstituteDevice]]:
     before = live_objects()
-    made: list[StandIn] = []
+    made: list[SubstituteDevice] = []
 
-    def make(**options: str) -> StandIn:
-        made.append(StandIn(**options))
+    def make(**options: str) -> SubstituteDevice:
+        made.append(SubstituteDevice(**options))
         return made[-1]
 
     yield make
@@ -84,8 +84,10 @@ def stand_in() -> Iterator[Callable[..., StandIn]]:
 
 @needs_directml
 @pytest.mark.parametrize("path", ["operator", "graph"])
-def test_memory_goes_to_the_device_and_comes_back_whole(stand_in: Callable[..., StandIn], path: str) -> None:
-    under_test = stand_in(path=path)
+def test_memory_goes_to_the_device_and_comes_back_whole(
+    substitute_device: Callable[..., SubstituteDevice], path: str
+) -> None:
+    under_test = substitute_device(path=path)
     memory = under_test.rounded()
     np.testing.assert_array_equal(memory[128 : 128 + X.nbytes].view(np.float32), np.rint(X))
     assert set(memory[X.nbytes : 128]) == set(memory[128 + X.nbytes :]) == {0xEE}
@@ -97,9 +99,11 @@ def test_memory_goes_to_the_device_and_comes_back_whole(stand_in: Callable[..., 
 
 
 @needs_directml
-def test_a_temporary_resource_is_given_where_the_library_wants_one(stand_in: Callable[..., StandIn]) -> None:
+def test_a_temporary_resource_is_given_where_the_library_wants_one(
+    substitute_device: Callable[..., SubstituteDevice],
+) -> None:
     """A graph with permuted strides is transposed by way of temporary memory."""
-    under_test = stand_in(path="graph")
+    under_test = substitute_device(path="graph")
     tensor = TensorDesc(DataType.FLOAT32, (3, 2), (1, 3))
     attributes = {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}
     kernel = under_test.device.create(
@@ -114,8 +118,8 @@ def test_a_temporary_resource_is_given_where_the_library_wants_one(stand_in: Cal
 
 
 @needs_directml
-def test_buffers_are_kept_for_memory_of_the_same_size(stand_in: Callable[..., StandIn]) -> None:
-    under_test = stand_in()
+def test_buffers_are_kept_for_memory_of_the_same_size(substitute_device: Callable[..., SubstituteDevice]) -> None:
+    under_test = substitute_device()
     for size in (256, 256, 512, 512):
         memory = under_test.rounded(np.full(size, 0xEE, np.uint8))
         np.testing.assert_array_equal(memory[128 : 128 + X.nbytes].view(np.float32), np.rint(X))
@@ -124,8 +128,10 @@ def test_buffers_are_kept_for_memory_of_the_same_size(stand_in: Callable[..., St
 
 
 @needs_directml
-def test_more_descriptors_than_the_heap_has_make_a_larger_one(stand_in: Callable[..., StandIn]) -> None:
-    under_test = stand_in()
+def test_more_descriptors_than_the_heap_has_make_a_larger_one(
+    substitute_device: Callable[..., SubstituteDevice],
+) -> None:
+    under_test = substitute_device()
     under_test.device.host.descriptors(64)
     under_test.device.host.descriptors(65)
     (device,) = under_test.devices
@@ -134,8 +140,8 @@ def test_more_descriptors_than_the_heap_has_make_a_larger_one(stand_in: Callable
 
 
 @needs_directml
-def test_a_lost_device_is_reported_and_replaced(stand_in: Callable[..., StandIn]) -> None:
-    under_test = stand_in()
+def test_a_lost_device_is_reported_and_replaced(substitute_device: Callable[..., SubstituteDevice]) -> None:
+    under_test = substitute_device()
     under_test.rounded()
     under_test.devices[0].lost = True
     with pytest.raises(DeviceLost, match="DXGI_ERROR_DEVICE_REMOVED"):
@@ -145,8 +151,10 @@ def test_a_lost_device_is_reported_and_replaced(stand_in: Callable[..., StandIn]
 
 
 @needs_directml
-def test_bindings_against_the_rules_lose_the_device_for_that_call_only(stand_in: Callable[..., StandIn]) -> None:
-    under_test = stand_in()
+def test_bindings_against_the_rules_lose_the_device_for_that_call_only(
+    substitute_device: Callable[..., SubstituteDevice],
+) -> None:
+    under_test = substitute_device()
     with pytest.raises(DeviceLost):
         under_test.rounded(offset=132)
     np.testing.assert_array_equal(under_test.rounded()[128 : 128 + X.nbytes].view(np.float32), np.rint(X))

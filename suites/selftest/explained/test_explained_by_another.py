@@ -75,10 +75,10 @@ class OfMany(Spoilt):
         return operator.output.element_count > 39
 
 
-def told(backend: type[Reference], *cases: Case) -> list[Finding]:
+def reported(backend: type[Reference], *cases: Case) -> list[Finding]:
     on = bench(backend())
     faults = Faults(on)
-    return [faults.told(judge_case(on, case).findings[0]) for case in cases]
+    return [faults.reported(judge_case(on, case).findings[0]) for case in cases]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def told(backend: type[Reference], *cases: Case) -> list[Finding]:
 def test_what_is_about_other_strides_than_its_test_says_which(
     backend: type[Reference], source: Strides, target: Strides, made_for: str, because: str
 ) -> None:
-    (finding,) = told(backend, tried(laid_clip(source=source, target=target), f"tensor.strides.{made_for}"))
+    (finding,) = reported(backend, tried(laid_clip(source=source, target=target), f"tensor.strides.{made_for}"))
     assert finding.clause == finding.case.layout_clause == f"tensor.strides.{made_for}", (
         "the row that fails is the test's"
     )
@@ -111,7 +111,7 @@ SUPPORT = tried(laid_clip((60,)), None, "clip.support.later-level")
 
 
 def test_a_support_test_is_explained_by_what_is_known_of_positions() -> None:
-    known, finding = told(OfMany, POSITION, SUPPORT)
+    known, finding = reported(OfMany, POSITION, SUPPORT)
     assert (known.clause, known.because, known.needs) == ("tensor.position", "", ("count",))
     assert (finding.clause, finding.because, finding.needs) == (
         "clip.support.later-level",
@@ -119,19 +119,19 @@ def test_a_support_test_is_explained_by_what_is_known_of_positions() -> None:
         ("count",),
     )
     assert dict(finding.details)["needs"] == "40 elements (right with 39)"
-    (unknown,) = told(OfMany, SUPPORT)
+    (unknown,) = reported(OfMany, SUPPORT)
     assert (unknown.clause, unknown.because) == ("clip.support.later-level", ""), "the control: nothing is known"
 
 
 def test_a_wrong_value_in_a_support_test_is_the_values() -> None:
-    known, finding, again = told(
+    known, finding, again = reported(
         Spoilt, tried(laid_clip((4,)), None), SUPPORT, replace(SUPPORT, operator=laid_clip((7,)))
     )
     assert (known.clause, known.because) == ("clip.formula", "")
     assert [(item.clause, item.because) for item in (finding, again)] == [
         ("clip.support.later-level", "clip.formula")
     ] * 2
-    (unknown,) = told(Spoilt, SUPPORT)
+    (unknown,) = reported(Spoilt, SUPPORT)
     assert unknown.because == "", "the control"
 
 
@@ -140,7 +140,7 @@ def test_another_fault_of_the_operator_explains_nothing() -> None:
         def strikes(self, operator: OperatorDesc) -> bool:
             return super().strikes(operator) or permuted(operator.input)
 
-    known, finding = told(Two, POSITION, tried(laid_clip((3, 4), (1, 3)), "tensor.strides.permuted"))
+    known, finding = reported(Two, POSITION, tried(laid_clip((3, 4), (1, 3)), "tensor.strides.permuted"))
     assert (known.needs, finding.needs, finding.because) == (("count",), ("input strides",), "")
 
 
@@ -149,7 +149,7 @@ def test_a_value_that_is_wrong_unscaled_too_is_explained_where_a_test_of_scales_
         tried(laid_clip((4,), scale_bias=ScaleBias(literal, 0)), None, "clip.scale-bias.integer")
         for literal in (1, 2, 1)
     ]
-    first, *others = told(Spoilt, *scaled)
+    first, *others = reported(Spoilt, *scaled)
     assert (first.clause, first.because) == ("clip.formula", "")
     assert {(other.clause, other.because) for other in others} == {("clip.scale-bias.integer", "clip.formula")}
 
@@ -157,6 +157,6 @@ def test_a_value_that_is_wrong_unscaled_too_is_explained_where_a_test_of_scales_
         def strikes(self, operator: OperatorDesc) -> bool:
             return operator.attributes["ScaleBias"] is not None
 
-    assert {(finding.clause, finding.because) for finding in told(OfScaled, *scaled)} == {
+    assert {(finding.clause, finding.because) for finding in reported(OfScaled, *scaled)} == {
         ("clip.scale-bias.integer", "")
     }

@@ -50,9 +50,9 @@ def tanh(values: list[float], data_type: DataType = DataType.FLOAT32) -> Case:
     return Case(operator, Values.of(values, data_type), "tanh.accuracy")
 
 
-def told(chosen: Callable[[Array], Array], values: list[float], data_type: DataType = DataType.FLOAT32) -> Finding:
+def reported(chosen: Callable[[Array], Array], values: list[float], data_type: DataType = DataType.FLOAT32) -> Finding:
     on = bench(wrong_where(chosen))
-    return Faults(on).told(judge_case(on, tanh(values, data_type)).findings[0])
+    return Faults(on).reported(judge_case(on, tanh(values, data_type)).findings[0])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def told(chosen: Callable[[Array], Array], values: list[float], data_type: DataT
 def test_an_ordinary_input_is_shown_with_the_range(
     chosen: Callable[[Array], Array], values: list[float], title: str, text: str
 ) -> None:
-    finding = told(chosen, values)
+    finding = reported(chosen, values)
     assert (finding.clause, finding.title) == ("tanh.accuracy", title)
     words = dict(finding.details)[WRONG_FOR].rsplit(", ", 1) if text != "every x" else ["every x", "values"]
     assert words[0].startswith(text) and words[1].endswith("values")  # noqa: PT018  # one sentence
@@ -78,7 +78,7 @@ def test_an_ordinary_input_is_shown_with_the_range(
 
 
 def test_no_range_is_said_where_right_values_lie_inside_it() -> None:
-    finding = told(lambda x: (x > 45) & (np.floor(x) % 2 == 0) & (x < 200), [1, 64])
+    finding = reported(lambda x: (x > 45) & (np.floor(x) % 2 == 0) & (x < 200), [1, 64])
     text = dict(finding.details)[WRONG_FOR]
     assert " values between " in text
     assert ">=" not in text
@@ -87,12 +87,12 @@ def test_no_range_is_said_where_right_values_lie_inside_it() -> None:
 def test_a_range_is_found_once_and_known_values_cost_no_further_case() -> None:
     on = bench(wrong_where(lambda x: x > 45))
     faults = Faults(on)
-    first = faults.told(judge_case(on, tanh([1, np.inf])).findings[0])
-    again = faults.told(judge_case(on, tanh([1, 2, 1e30])).findings[0])
+    first = faults.reported(judge_case(on, tanh([1, np.inf])).findings[0])
+    again = faults.reported(judge_case(on, tanh([1, 2, 1e30])).findings[0])
     assert again is first
-    half = faults.told(judge_case(on, tanh([1, np.inf], DataType.FLOAT16)).findings[0])
+    half = faults.reported(judge_case(on, tanh([1, np.inf], DataType.FLOAT16)).findings[0])
     assert dict(half.details)[WRONG_FOR].startswith("x >= 45.03")
     other = bench(wrong_where(lambda x: (x > 45) | (x == 2)))
     faults = Faults(other)
-    shown = [faults.told(judge_case(other, tanh([1, item])).findings[0]).title for item in (np.inf, 2)]
+    shown = [faults.reported(judge_case(other, tanh([1, item])).findings[0]).title for item in (np.inf, 2)]
     assert shown[1] == "input 2.0 gives NaN", "the control: outside the range"

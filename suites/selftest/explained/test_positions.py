@@ -66,7 +66,7 @@ PLACES: dict[str, tuple[Places, str, str]] = {
 }
 
 
-def told(backend: type[Reference], case: Case) -> Finding:
+def reported(backend: type[Reference], case: Case) -> Finding:
     on = bench(backend())
     return smallest(on, judge_case(on, case).findings[0])
 
@@ -74,7 +74,7 @@ def told(backend: type[Reference], case: Case) -> Finding:
 @pytest.mark.parametrize("name", PLACES)
 def test_a_number_of_elements_is_needed_only_where_a_wrong_element_stays(name: str) -> None:
     places, factor, text = PLACES[name]
-    finding = told(wrong_at(places), long_clip())
+    finding = reported(wrong_at(places), long_clip())
     if name != "the last of one number":
         assert (finding.clause, finding.needs) == ("tensor.position", (factor,))
         assert dict(finding.details)["needs"] == text
@@ -90,7 +90,7 @@ def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() 
     on = bench(wrong_at(places)())
     faults = Faults(on)
     first, second = (
-        faults.told(judge_case(on, long_clip(literal)).findings[0]) for literal in (DataType.INT8, DataType.INT16)
+        faults.reported(judge_case(on, long_clip(literal)).findings[0]) for literal in (DataType.INT8, DataType.INT16)
     )
     assert first.needs == second.needs == ("element",)
     assert dict(first.details)["needs"] == dict(second.details)["needs"] == "element 11 (right at the others)"
@@ -103,6 +103,6 @@ def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() 
     on = bench(AllOfSixteenBits())
     faults = Faults(on)
     first, second = (
-        faults.told(judge_case(on, long_clip(literal)).findings[0]) for literal in (DataType.INT8, DataType.INT16)
+        faults.reported(judge_case(on, long_clip(literal)).findings[0]) for literal in (DataType.INT8, DataType.INT16)
     )
     assert (first.needs, second.needs) == (("element",), ("count",)), "the control"

@@ -110,7 +110,7 @@ def judged(backend: Reference, data_type: str = "FLOAT32") -> Judge:
     return attempt.judge
 
 
-def found(backend: Reference, data_type: str = "FLOAT32") -> list[Finding]:
+def findings_of(backend: Reference, data_type: str = "FLOAT32") -> list[Finding]:
     """What the module alone finds on CLIP."""
     return list(judged(backend, data_type).ledger.findings)
 
@@ -120,8 +120,8 @@ def found(backend: Reference, data_type: str = "FLOAT32") -> list[Finding]:
 def test_a_fault_of_several_steps_is_told_as_the_shortest_program(
     fault: type[Counting], steps: list[str], data_type: str
 ) -> None:
-    assert found(Counting(), data_type) == [], "the control"
-    (finding,) = found(fault(), data_type)
+    assert findings_of(Counting(), data_type) == [], "the control"
+    (finding,) = findings_of(fault(), data_type)
     case = finding.case
     assert finding.clause == "execution.independent"
     assert sorted(acts(case)) == steps
@@ -167,14 +167,14 @@ class Wrong(Counting):
 
 
 def test_what_is_wrong_by_itself_is_no_fault_of_state() -> None:
-    findings = found(Wrong())
+    findings = findings_of(Wrong())
     assert findings
     assert not any(finding.case.steps or finding.clause.startswith("execution.") for finding in findings)
 
 
 @pytest.mark.parametrize("fault, steps", FAULTS)
 def test_the_failure_file_is_replayed(tmp_path: Path, fault: type[Counting], steps: list[str]) -> None:
-    (finding,) = found(fault())
+    (finding,) = findings_of(fault())
     record = failure_of("t.py::t", load_tables(), finding, Settings.read(results=str(tmp_path)))
     path = tmp_path / record.file
     path.write_text(dump_yaml(failure_document(record, "0")), encoding="utf-8")
@@ -200,7 +200,7 @@ def test_the_failure_file_is_replayed(tmp_path: Path, fault: type[Counting], ste
     ],
 )
 def test_steps_that_no_run_wrote_are_refused(steps: Any, cause: str) -> None:
-    (finding,) = found(SecondDispatch())
+    (finding,) = findings_of(SecondDispatch())
     written = finding.case.to_json()
     assert Case.from_json(written) == finding.case, "the control"
     with pytest.raises(UsageError, match=cause):
@@ -208,7 +208,7 @@ def test_steps_that_no_run_wrote_are_refused(steps: Any, cause: str) -> None:
 
 
 def test_a_step_that_no_memory_holds_is_not_replayed(tmp_path: Path) -> None:
-    (finding,) = found(SecondDispatch())
+    (finding,) = findings_of(SecondDispatch())
     first = finding.case.steps[1]
     assert first.values is not None
     placed = Step(first.kernel, None, first.values, Placement(front=1 << 30))

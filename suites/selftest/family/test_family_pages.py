@@ -15,7 +15,7 @@ TABLES = [table for table in family().operators.values() if table.operator not i
 every_table = looped("table", TABLES, ids=lambda table: table.short_name)
 
 
-def told(table: OperatorTable, text: str) -> list[str]:
+def reported(table: OperatorTable, text: str) -> list[str]:
     return [str(difference) for difference in compare(read_page(text, "page.txt"), table)]
 
 
@@ -28,24 +28,24 @@ def by_cases(page: Synthetic, table: OperatorTable) -> str:
 def test_a_faithful_page_has_no_differences(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     assert identify(read_page(page.text, "page.txt"), family()) is table
-    assert told(table, page.text) == []
+    assert reported(table, page.text) == []
     if table.page_formula:
-        assert told(table, by_cases(page, table)) == []
+        assert reported(table, by_cases(page, table)) == []
 
 
 @every_table
 def test_another_formula_is_told(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     if table.page_formula is None:
-        (text,) = told(table, page.text.replace("This text", "f(x) = x + 1\nThis text"))
+        (text,) = reported(table, page.text.replace("This text", "f(x) = x + 1\nThis text"))
         assert "that the page has none" in text
         return
     left, right = table.page_formula.split(" = ", 1)
-    text = told(table, page.replaced("f", f"{left} = 3 + {right}"))
+    text = reported(table, page.replaced("f", f"{left} = 3 + {right}"))
     assert any(item.startswith("line ") and "formula" in item and "3 + " in item for item in text), text
     cases = table.page_formula.split("; ")
     if len(cases) > 1:
-        text = told(table, page.replaced("f", *cases[:-1], "7, otherwise"))
+        text = reported(table, page.replaced("f", *cases[:-1], "7, otherwise"))
         assert any(f"case {len(cases)} of the formula" in item for item in text), text
 
 
@@ -56,9 +56,9 @@ def test_what_a_support_row_lacks_is_told(table: OperatorTable) -> None:
         for row in table.support_rows(support):
             key = f"row {support.level} {row.tensor}"
             if len(row.data_types) > 1:
-                texts = told(table, page.edited(key, f"{row.data_types[0]}, ", "", 1))
+                texts = reported(table, page.edited(key, f"{row.data_types[0]}, ", "", 1))
                 assert any(f"no {row.data_types[0]}" in text and row.tensor in text for text in texts), (key, texts)
-            texts = told(table, page.edited(key, row.data_types[-1], f"{row.data_types[-1]}, INT4"))
+            texts = reported(table, page.edited(key, row.data_types[-1], f"{row.data_types[-1]}, INT4"))
             assert any("INT4" in text for text in texts), (key, texts)
 
 
@@ -67,20 +67,22 @@ def test_a_changed_sentence_is_told(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     shared = page.line("constraint")
     word = "Sizes" if "Sizes" in shared else "DimensionCount"
-    assert any(word in item for item in told(table, page.replaced("constraint", shared.replace(word, "Flags"))))
+    assert any(word in item for item in reported(table, page.replaced("constraint", shared.replace(word, "Flags"))))
     if table.in_place:
-        assert any("in-place" in item for item in told(table, page.edited("in-place", "permitted", "not permitted")))
+        assert any(
+            "in-place" in item for item in reported(table, page.edited("in-place", "permitted", "not permitted"))
+        )
     else:
         text = page.text + "\nIt works in-place, so the output tensor is permitted to alias the input tensor."
-        assert any("in-place" in item for item in told(table, text))
+        assert any("in-place" in item for item in reported(table, text))
 
 
 def test_the_page_may_name_enumerators_in_another_order_before_its_list() -> None:
     table = family().operator("IS_INFINITY")
     page = page_of(table, "plain")
     assert page.text.index("MODE_POSITIVE") < page.text.index("MODE_EITHER")  # the formula
-    assert told(table, page.text) == []
-    texts = told(table, page.swapped("enumerator EITHER", "enumerator NEGATIVE"))
+    assert reported(table, page.text) == []
+    texts = reported(table, page.swapped("enumerator EITHER", "enumerator NEGATIVE"))
     assert any("order of DML_IS_INFINITY_MODE" in text for text in texts), texts
 
 

@@ -24,7 +24,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.combinations.building import space
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.constraints import Relation
-from dmlcts.suites.combinations.coverage import counts, covered, decoded, encoded, told
+from dmlcts.suites.combinations.coverage import combinations_of, counts, covered, decoded, encoded
 from dmlcts.suites.combinations.covering import covering_array
 from dmlcts.suites.combinations.factors import Factor, Space, counts_of
 from dmlcts.suites.combinations.listing import excluded_pairs, print_combinations
@@ -114,8 +114,8 @@ def test_scale_bias_and_fused_operators_meet_layouts_of_several_inputs() -> None
     scalings = set(space(power, FAMILY.factors).factor("scale-bias").levels)  # type: ignore[union-attr]
     assert scalings == {"none", "both", "scale-only", "bias-only", "identity", "negative"}
     for factor in ("input-layout", "second-layout"):
-        met = {(row["scale-bias"], row[factor]) for row in rows}
-        assert {scaling for scaling, layout in met if layout == "broadcast"} == scalings
+        pairs_seen = {(row["scale-bias"], row[factor]) for row in rows}
+        assert {scaling for scaling, layout in pairs_seen if layout == "broadcast"} == scalings
     value = [case.operator.attributes["ScaleBias"] for case in planned_cases(power, FAMILY)]
     assert [item is None for item in value] == [row["scale-bias"] == "none" for row in rows]
     where = space(ONE_OF["ADD1"], FAMILY.factors)
@@ -369,12 +369,15 @@ def test_a_run_measures_what_it_dispatched(tmp_path: Path, dmlcts: Callable[...,
     lines = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
     records = [ItemRecord.from_json(line["item"]) for line in lines if "item" in line]
     subjects = [("ELEMENT_WISE_ROUND", "FLOAT16")]
-    assert told(records, TABLES, LEVEL, "quick", subjects)["combinations"] == results["combinations"]
+    assert combinations_of(records, TABLES, LEVEL, "quick", subjects)["combinations"] == results["combinations"]
     # two shards add up
     halves = [records[::2], records[1::2]]
     for half in halves:
-        assert told(half, TABLES, LEVEL, "quick", subjects)["combinations"][0]["triples"] != row["triples"]
-    assert told([*halves[1], *halves[0]], TABLES, LEVEL, "quick", subjects)["combinations"] == results["combinations"]
+        assert combinations_of(half, TABLES, LEVEL, "quick", subjects)["combinations"][0]["triples"] != row["triples"]
+    assert (
+        combinations_of([*halves[1], *halves[0]], TABLES, LEVEL, "quick", subjects)["combinations"]
+        == results["combinations"]
+    )
     # a hole: nothing of one mode was dispatched
     mode = space(subject(TABLES.operator("ROUND"), DataType.FLOAT16), FACTORS).position["RoundingMode"]
     holed = [
@@ -387,7 +390,7 @@ def test_a_run_measures_what_it_dispatched(tmp_path: Path, dmlcts: Callable[...,
         )
         for record in records
     ]
-    assert told(holed, TABLES, LEVEL, "quick", subjects)["combinations"][0]["pairs"]["missing"] > 0
+    assert combinations_of(holed, TABLES, LEVEL, "quick", subjects)["combinations"][0]["pairs"]["missing"] > 0
     # documents of earlier versions say nothing of combinations
     del results["combinations"]
     validate_results(results)

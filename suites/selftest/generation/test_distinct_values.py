@@ -11,7 +11,7 @@ import pytest
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array, Streams
-from dmlcts.suites.generation import distinct, telling
+from dmlcts.suites.generation import distinct, distinguishing_values
 
 COUNT = 6000
 FLOATS = [DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64]
@@ -148,9 +148,12 @@ def test_the_middle_third_is_turned() -> None:
 
 def test_what_tells_an_input_apart_is_where_the_result_is_not_what_it_holds() -> None:
     a, b = np.array([1, 2, 3]), np.array([1, 5, 3])
-    assert [values.tolist() for values in distinct.telling({"a": a, "b": b}, np.array([1, 5, 4]))] == [[1, 2], [2]]
-    assert [values.tolist() for values in distinct.telling({"a": a, "b": b}, b)] == [[1]]
-    assert [values.tolist() for values in distinct.telling({"a": a, "b": a}, a)] == [[0, 1, 2]]
+    assert [values.tolist() for values in distinct.distinguishing({"a": a, "b": b}, np.array([1, 5, 4]))] == [
+        [1, 2],
+        [2],
+    ]
+    assert [values.tolist() for values in distinct.distinguishing({"a": a, "b": b}, b)] == [[1]]
+    assert [values.tolist() for values in distinct.distinguishing({"a": a, "b": a}, a)] == [[0, 1, 2]]
 
 
 def changed(output: Sequence[int], **arrays: Sequence[int]) -> list[dict[str, list[int]]]:
@@ -195,30 +198,34 @@ def test_then_the_middle_of_each_of_several_inputs_is_turned() -> None:
 @pytest.mark.parametrize("place", [0, 1])
 def test_each_telling_number_has_a_turn_beside_itself_and_its_multiples(place: int) -> None:
     for data_type in (DataType.INT32, DataType.INT8, DataType.FLOAT32):
-        rows = telling.beside((data_type, data_type), place)
+        rows = distinguishing_values.beside((data_type, data_type), place)
         own, partners = rows[place], rows[1 - place]
         assert all(np.unique(row).size == 1 for row in own if not np.isnan(row[0]))
         (turn,) = np.flatnonzero(own[:, 0] == 49)[:1]
         assert {49, 98, 0, 1} <= set(partners[turn].tolist())
-    small = telling.turns(DataType.FLOAT32)
+    small = distinguishing_values.turns(DataType.FLOAT32)
     assert ((small > -1e-8) & (small < -1e-12)).any()
 
 
 def test_an_only_input_holds_ties_both_sides_of_seams_and_nan_on_demand() -> None:
     for data_type in FLOATS:
-        alone = telling.alone(data_type)
+        alone = distinguishing_values.alone(data_type)
         half_pi = data_type.numpy.type(np.pi / 2)
         assert not np.isnan(alone).any()
-        assert np.isnan(telling.alone(data_type, nan=True)).any()
+        assert np.isnan(distinguishing_values.alone(data_type, nan=True)).any()
         if data_type is not DataType.FLOAT64:  # of which a part is taken
             below = np.nextafter(half_pi, data_type.numpy.type(0))
             assert {0.5, -2.5, float(half_pi), float(below)} <= set(alone.tolist())
-    assert np.unique(telling.alone(DataType.INT8)).size == 256
+    assert np.unique(distinguishing_values.alone(DataType.INT8)).size == 256
     above = float(np.nextafter(np.float32(6), np.float32(7)))
-    assert {6.0, above} <= set(telling.alone(DataType.FLOAT32, (6.0,)).tolist())
+    assert {6.0, above} <= set(distinguishing_values.alone(DataType.FLOAT32, (6.0,)).tolist())
 
 
 def test_what_one_input_holds_for_all_is_one_number_a_case_and_each_once() -> None:
-    for_all_beside = telling.for_all_beside((DataType.INT16, DataType.INT16), 1, (), 128)
+    for_all_beside = distinguishing_values.for_all_beside((DataType.INT16, DataType.INT16), 1, (), 128)
     assert all(len(values.array(2)) == 2 and len(set(values.array(2).tolist())) == 1 for _, values in for_all_beside)
-    assert len({int(values.array(1)[0]) for _, values in for_all_beside}) == len(for_all_beside) == telling.TURNS
+    assert (
+        len({int(values.array(1)[0]) for _, values in for_all_beside})
+        == len(for_all_beside)
+        == distinguishing_values.TURNS
+    )

@@ -12,7 +12,7 @@ import dmlcts.suites.conformance
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures
-from dmlcts.suites.combinations.coverage import told
+from dmlcts.suites.combinations.coverage import combinations_of
 from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.running.markers import Checked
 from dmlcts.suites.running.options import Settings
@@ -64,7 +64,7 @@ def test_results_state_which_signatures_stand_for_the_others() -> None:
     subjects = [(name, "INT8") for name in ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT")]
     seen = set()
     for seed in range(4):
-        result = told([], tables, level, "quick", subjects, seed)
+        result = combinations_of([], tables, level, "quick", subjects, seed)
         chosen = covering_subjects(tables, seed)
         assert set(result["shared_out"]) == {"ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT"}, "CLIP is tried on all"
         for row in result["combinations"]:
@@ -76,4 +76,4 @@ def test_results_state_which_signatures_stand_for_the_others() -> None:
                 assert len(chosen[operator]) < len(signatures(tables.operators[operator]))
             seen.add(tried)
     assert seen == {True, False}
-    assert "shared_out" not in told([], tables, level, "full", subjects[:1])
+    assert "shared_out" not in combinations_of([], tables, level, "full", subjects[:1])

@@ -32,7 +32,7 @@ from dmlcts.reports.documents.validation import DocumentError, load_results, sch
 from dmlcts.specs import UsageError
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.history.judging import Found, Judging, bisect, departs, run_command
-from dmlcts.suites.history.packages import FromPyPI, Prepared, Say, chosen, package
+from dmlcts.suites.history.packages import FromPyPI, Prepared, PrintLine, chosen, package
 from dmlcts.suites.running.options import Settings
 
 VERSIONS = ["1.0.0", "1.1.0", "1.1.1", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0"]
@@ -93,23 +93,23 @@ def test_where_nothing_departs_nothing_is_told() -> None:
 
 def test_what_was_selected_is_told_with_it(tmp_path: Path) -> None:
     sentence = "Judged: operators ELEMENT_WISE_CLIP; profile quick, seed 7."
-    for tell in (printed, markdown, html):
-        assert sentence in tell(told()).replace("\\_", "_")
-        assert "Judged:" not in tell(history_of("thing", [Release("1", None, "does not load")]))
-        earlier = {name: value for name, value in told().items() if name != "judged"}
-        assert "Judged:" not in tell(load_history(written(tmp_path, earlier)))
-        everything = told()
+    for view in (printed, markdown, html):
+        assert sentence in view(four_releases()).replace("\\_", "_")
+        assert "Judged:" not in view(history_of("thing", [Release("1", None, "does not load")]))
+        earlier = {name: value for name, value in four_releases().items() if name != "judged"}
+        assert "Judged:" not in view(load_history(written(tmp_path, earlier)))
+        everything = four_releases()
         everything["judged"] |= {"selection": {}, "strict": True}
-        assert "Judged: everything; profile quick, seed 7, strict." in tell(everything)
+        assert "Judged: everything; profile quick, seed 7, strict." in view(everything)
 
 
 def test_what_was_not_judged_is_not_said_to_be_right() -> None:
     right = history_of("thing", [Release("1", results(row("pass"))), Release("2", None, "does not load")])
     unknown = history_of("thing", [Release("1", None, "does not load")])
-    for tell in (printed, markdown, html):
-        assert "No release departs from the pages in what was judged" in tell(right)
-        assert "No release could be judged: nothing is known of departures" in tell(unknown)
-        assert "No release" not in tell(told())
+    for view in (printed, markdown, html):
+        assert "No release departs from the pages in what was judged" in view(right)
+        assert "No release could be judged: nothing is known of departures" in view(unknown)
+        assert "No release" not in view(four_releases())
 
 
 def printed(document: dict[str, Any]) -> str:
@@ -121,7 +121,7 @@ def printed(document: dict[str, Any]) -> str:
 # What was written before.
 
 
-def told() -> dict[str, Any]:
+def four_releases() -> dict[str, Any]:
     """The document of four made-up releases, of which one was not judged."""
     gone = [Release("1", results(row("fail"))), Release("2", None, "does not load")]
     return history_of(
@@ -138,7 +138,7 @@ def written(folder: Path, document: object) -> Path:
 def test_a_history_is_what_its_schema_says_and_is_read_back(tmp_path: Path) -> None:
     nothing = [history_of("thing", [Release("1", results(row("pass")))])]
     nothing.append(history_of("thing", [Release("1", None, "does not load")]))
-    for document in (told(), *nothing):
+    for document in (four_releases(), *nothing):
         jsonschema.validate(document, schema("history-1"))  # a second opinion beside the one that reads
         assert load_history(written(tmp_path, document)) == document
 
@@ -179,7 +179,7 @@ ALTERED: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
 def test_a_history_that_is_damaged_or_no_history_says_where_and_what_to_do(
     pointer: str, cause: str, alter: Callable[[dict[str, Any]], object], tmp_path: Path
 ) -> None:
-    document = told()
+    document = four_releases()
     alter(document)
     with pytest.raises(DocumentError) as caught:
         load_history(written(tmp_path, document))
@@ -189,13 +189,13 @@ def test_a_history_that_is_damaged_or_no_history_says_where_and_what_to_do(
 
 
 def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
-    path = written(tmp_path, told())
+    path = written(tmp_path, four_releases())
     page, text = tmp_path / "page.html", tmp_path / "history.md"
     done = CliRunner().invoke(main, ["history", "--from", str(path), "--html", str(page), "--markdown", str(text)])
     assert done.exit_code == 0, done.output
     assert "thing 2: not judged: does not load" in done.output
-    assert text.read_text("utf-8") == markdown(told())
-    assert page.read_text("utf-8") == html(told())
+    assert text.read_text("utf-8") == markdown(four_releases())
+    assert page.read_text("utf-8") == html(four_releases())
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], message: str, tmp_path: Path) -> None:
     for name, content in {
-        "HALF": json.dumps(told())[:200],
-        "WHOLE": json.dumps(told()),
+        "HALF": json.dumps(four_releases())[:200],
+        "WHOLE": json.dumps(four_releases()),
         "RESULTS": '{"schema": "dmlcts-results/3"}',
     }.items():
         (tmp_path / name).write_text(content, "utf-8")
@@ -257,7 +257,7 @@ def test_a_release_is_also_named_without_its_build() -> None:
 
 class Pip:
     def __init__(self, text: str = "", code: int = 0, errors: str = "") -> None:
-        self.said, self.code, self.errors = text, code, errors
+        self.wording, self.code, self.errors = text, code, errors
         self.commands: list[list[str]] = []
 
     def __call__(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -278,7 +278,7 @@ class Pip:
                     *(f"Requires-Dist: {requirement}" for requirement in needs),
                 ]
                 (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines]))
-        return subprocess.CompletedProcess(command, self.code, self.said, self.errors)
+        return subprocess.CompletedProcess(command, self.code, self.wording, self.errors)
 
 
 def test_the_releases_that_pip_knows_are_listed_the_oldest_first() -> None:
@@ -367,7 +367,7 @@ class Made:
     def versions(self) -> list[str]:
         return VERSIONS
 
-    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+    def prepare(self, version: str, cache: Path, print_line: PrintLine) -> Prepared:
         if version in self.broken:
             raise BackendUnavailable("it does not load", "use another")
         return Prepared(["--backend", "cpu"], {"VERSION": version})
@@ -386,15 +386,15 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 class Suite:
     """Stands for ``dmlcts run``: writes the results that the release would have, and counts its runs."""
 
-    def __init__(self, judged: dict[str, Any], wrong_from: str = "1.4.0", says: str = "") -> None:
-        self.judged, self.wrong_from, self.says = judged, wrong_from, says
+    def __init__(self, judged: dict[str, Any], wrong_from: str = "1.4.0", reported_version: str = "") -> None:
+        self.judged, self.wrong_from, self.reported_version = judged, wrong_from, reported_version
         self.versions: list[str] = []
 
     def __call__(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         version = environment["VERSION"]
         self.versions.append(version)
         made = json.loads(json.dumps(self.judged))
-        made["device"]["version"] = self.says or version
+        made["device"]["version"] = self.reported_version or version
         if VERSIONS.index(version) >= (VERSIONS.index(self.wrong_from) if self.wrong_from else 99):
             made["clauses"][0] |= {"outcome": "fail", "failures": 1}
             made["verdict"] = "NOT_CONFORMANT"
@@ -405,10 +405,14 @@ class Suite:
 
 
 def judging(
-    folder: Path, run: Any, made: Made | None = None, arguments: Sequence[str] = (), say: Say = lambda line: None
+    folder: Path,
+    run: Any,
+    made: Made | None = None,
+    arguments: Sequence[str] = (),
+    print_line: PrintLine = lambda line: None,
 ) -> Judging:
     tables = Settings.read().tables
-    return Judging(made or Made(), folder, arguments, tables, False, say, run)  # type: ignore[arg-type]
+    return Judging(made or Made(), folder, arguments, tables, False, print_line, run)  # type: ignore[arg-type]
 
 
 def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twice(
@@ -444,7 +448,7 @@ def test_results_that_were_damaged_since_are_told_and_judged_again(
     damage: Callable[[Path], object], message: str, judged: dict[str, Any], tmp_path: Path
 ) -> None:
     suite, messages = Suite(judged), list[str]()
-    judge = judging(tmp_path, suite, say=messages.append)
+    judge = judging(tmp_path, suite, print_line=messages.append)
     first = judge.judge("1.0.0")
     (path,) = tmp_path.rglob("results.json")
     whole = path.read_bytes()
@@ -459,11 +463,16 @@ def test_results_that_were_damaged_since_are_told_and_judged_again(
 
 
 def test_a_release_that_turns_out_to_be_another_is_not_believed(judged: dict[str, Any], tmp_path: Path) -> None:
-    release = judging(tmp_path / "1", Suite(judged, says="1.0.1")).judge("1.0.0")
+    release = judging(tmp_path / "1", Suite(judged, reported_version="1.0.1")).judge("1.0.0")
     assert release.reason == "what was loaded says that it is 1.0.1"
-    for says in ("1.0.0", "1.0.0.0", "1.0.0+cpu"):
-        assert judging(tmp_path / says, Suite(judged, says=says)).judge("1.0.0").results is not None
-    assert judging(tmp_path / "2", Suite(judged, says="1.0.01")).judge("1.0.0").results is None
+    for reported_version in ("1.0.0", "1.0.0.0", "1.0.0+cpu"):
+        assert (
+            judging(tmp_path / reported_version, Suite(judged, reported_version=reported_version))
+            .judge("1.0.0")
+            .results
+            is not None
+        )
+    assert judging(tmp_path / "2", Suite(judged, reported_version="1.0.01")).judge("1.0.0").results is None
 
 
 def test_a_run_without_results_is_a_reason_and_a_wrong_option_an_error(judged: dict[str, Any], tmp_path: Path) -> None:

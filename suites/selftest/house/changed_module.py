@@ -90,7 +90,7 @@ class Trial:
         limit: seconds until it is ended.
         whole: every Python program that the tests start has the other code too, and conftest.py is there; slower.
         end: ``survived`` (the tests passed), ``killed``, ``timeout``, or why nothing was tried.
-        said: what the tests printed.
+        output: what the tests printed.
         seconds: processor time.
     """
 
@@ -100,7 +100,7 @@ class Trial:
     limit: float
     whole: bool = False
     end: str = ""
-    said: str = ""
+    output: str = ""
     seconds: float = 0.0
     child: int = field(default=0, repr=False)
     log: IO[bytes] | None = field(default=None, repr=False)
@@ -182,7 +182,7 @@ class Trial:
         self.seconds = used.ru_utime + used.ru_stime
         assert self.log is not None
         self.log.seek(0)
-        self.said = self.log.read().decode(errors="replace")
+        self.output = self.log.read().decode(errors="replace")
         self.log.close()
         return True
 

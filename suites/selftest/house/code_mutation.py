@@ -157,7 +157,7 @@ def unchanged_seconds(chosen: Sequence[Module], workers: int) -> dict[tuple[str,
     for trial in in_processes((module.unchanged() for module in one_each), workers):
         if trial.end != "survived":
             raise SystemExit(
-                f"{trial.path.relative_to(ROOT)}: the tests fail without any change ({trial.end})\n{trial.said}"
+                f"{trial.path.relative_to(ROOT)}: the tests fail without any change ({trial.end})\n{trial.wording}"
             )
         seconds_by_tests[tuple(trial.tests)] = trial.seconds
     return seconds_by_tests
@@ -188,7 +188,7 @@ class Choice:
 
 
 def survivors(
-    chosen: Sequence[Module], choice: Choice, workers: int, say: Callable[[str], None]
+    chosen: Sequence[Module], choice: Choice, workers: int, print_line: Callable[[str], None]
 ) -> tuple[list[Mutant], Counter[str]]:
     """Run the changes, those that may take longest first; the survivors, and how many came to which end.
 
@@ -212,16 +212,16 @@ def survivors(
         mutant = tried.pop(id(trial))
         end = trial.end
         if end not in ("killed", "timeout", "survived"):
-            raise SystemExit(f"{mutant}: {end}\n{trial.said}")
+            raise SystemExit(f"{mutant}: {end}\n{trial.wording}")
         ends[trial.path][end] += 1
         took[trial.path] += trial.seconds
         if end == "survived":
             left.append(mutant)
         if end != "killed":
-            say(f"  {end}: {mutant.within}: {mutant}")
+            print_line(f"  {end}: {mutant.within}: {mutant}")
         here = ends[trial.path]
         if sum(here.values()) == len(named[trial.path].mutants):
-            say(
+            print_line(
                 f"{named[trial.path]}: {sum(here.values())} mutants, {here['killed']} killed, {here['timeout']} "
                 f"timed out, {here['survived']} survived, {took[trial.path]:.0f} s of processor time"
             )

@@ -109,7 +109,7 @@ class _Recorder:
         self.file = file
         self.watch = _Monitoring() if sys.version_info >= (3, 12) else _Tracing()
         self.numbers: dict[str, int] = {}
-        self.found: list[tuple[str, float, list[int]]] = []
+        self.tests_run: list[tuple[str, float, list[int]]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -123,10 +123,10 @@ class _Recorder:
         if report.when == "call" and report.passed:
             self.watch.stop()  # what follows is not the test
             places = [self.numbers.setdefault(place, len(self.numbers)) for place in _named(self.watch.reached)]
-            self.found.append((report.nodeid, round(report.duration, 3), places))
+            self.tests_run.append((report.nodeid, round(report.duration, 3), places))
 
     def pytest_sessionfinish(self) -> None:
-        self.file.write_text(json.dumps({"places": list(self.numbers), "tests": self.found}), encoding="utf-8")
+        self.file.write_text(json.dumps({"places": list(self.numbers), "tests": self.tests_run}), encoding="utf-8")
 
 
 if sys.version_info >= (3, 12):

@@ -33,7 +33,7 @@ def _within(room: str, *tests: str, but: str = "") -> tuple[str, ...]:
 
 _JUDGING = (
     *_within("attribution", "stopped_dispatches"),
-    *_within("isolation", "losses_told"),
+    *_within("isolation", "losses_reported"),
     *_within("oracles", "open_bounds"),
     *_within(
         "judging",
@@ -91,7 +91,7 @@ _ROOMS = (
 COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
 _WHOLE_LAW = _within("signatures", "five_operators")
 _WHOLE_JUDGE = (
-    *_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
+    *_within("attribution", "attribution", "faults", "needs", "fault_groups", "kernels_alive", "steadiness"),
     *_within("isolation", "isolation", "surviving"),
     *_WHOLE_LAW,
 )
@@ -114,8 +114,8 @@ TARGETS = (  # the first that fits counts
     Target("specs/statements/statement.py", _within("family", "statements", "meanings_of_statements", but=_SLOW)),
     Target("specs/statements/*", _within("family", "statements", "meanings_of_statements", but=f"broken or ({_SLOW})")),
     Target("specs/tables/law*", _within("tables", "law")),
-    Target("suites/attribution/company*", _within("attribution", "company")),
-    Target("suites/attribution/faults*", _within("attribution", "faults", "once", but="test_a_run")),
+    Target("suites/attribution/kernels_alive*", _within("attribution", "kernels_alive")),
+    Target("suites/attribution/faults*", _within("attribution", "faults", "fault_groups", but="test_a_run")),
     Target("suites/attribution/needs*", _within("attribution", "needs", "tracing", but="test_a_run")),
     Target("suites/attribution/steadiness*", _within("attribution", "steadiness", but="test_a_run or other_kernels")),
     Target(

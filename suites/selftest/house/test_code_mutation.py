@@ -107,4 +107,4 @@ def test_a_whole_trial_changes_what_the_tests_start_as_well(whole: bool, end: st
         f"    assert found == {str(ROOT)!r}\n"
     )
     trial = Trial(changed, lambda: code, (str(tmp_path / "test_there.py"),), 120.0, whole)
-    assert [finished_trial.end for finished_trial in in_processes([trial], 1)] == [end], trial.said
+    assert [finished_trial.end for finished_trial in in_processes([trial], 1)] == [end], trial.wording

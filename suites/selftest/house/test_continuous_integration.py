@@ -19,7 +19,7 @@ from dmlcts.specs.loading import load_tables
 CI = Path(__file__).resolve().parents[3] / ".ci"
 pytestmark = pytest.mark.skipif(not CI.is_dir(), reason="only a checkout has it")
 
-TELLING = "-p passed_before --tell-passed passed.txt"
+DISTINGUISHING_COUNT = "-p passed_before --tell-passed passed.txt"
 TESTS = """
 import os, subprocess, sys
 import pytest
@@ -57,7 +57,7 @@ def ran(folder: Path, options: str, *words: str) -> str:
 def test_what_passed_is_left_out_and_nothing_else(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "wrong").touch()
-    first = ran(tmp_path, TELLING, *words)
+    first = ran(tmp_path, DISTINGUISHING_COUNT, *words)
     assert "1 failed, 4 passed, 2 skipped" in first, first
     (tmp_path / "wrong").unlink()
     (tmp_path / "more").touch()
@@ -72,7 +72,7 @@ def test_a_failing_teardown_is_tried_again(tmp_path: Path) -> None:
         "import pytest\n@pytest.fixture\ndef x():\n    yield\n    assert 0\ndef test_a(x): pass\ndef test_b(): pass\n"
     )
     (tmp_path / "test_some.py").write_text(text, encoding="utf-8")
-    ran(tmp_path, TELLING)
+    ran(tmp_path, DISTINGUISHING_COUNT)
     assert (tmp_path / "passed.txt").read_text(encoding="ascii") == "'test_some.py::test_b'\n"
 
 

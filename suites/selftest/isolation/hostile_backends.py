@@ -57,7 +57,7 @@ class Device:
 
     @property
     def info(self) -> Any:
-        return self.backend.told()
+        return self.backend.device_info()
 
     def create(self, operator: Any) -> Any:
         return self.backend.creating(self, operator)
@@ -80,7 +80,7 @@ class Obedient:
     def open(self) -> Any:
         return Device(self)
 
-    def told(self) -> Any:
+    def device_info(self) -> Any:
         return DeviceInfo("obedient", "5.0", adapter="x")
 
     def creating(self, device: Any, operator: Any) -> Any:
@@ -99,9 +99,9 @@ class Obedient:
 HOSTILE["Obedient"] = ("pass",)
 
 
-def telling(name: str, info: Callable[[], Any], *endings: str) -> None:
+def describing(name: str, info: Callable[[], Any], *endings: str) -> None:
     """A backend that says this of itself."""
-    made = type(name, (Obedient,), {"told": lambda self: info()})
+    made = type(name, (Obedient,), {"device_info": lambda self: info()})
     globals()[name] = made
     HOSTILE[name] = endings
 
@@ -162,34 +162,38 @@ def deep() -> Any:
     return DeviceInfo("x", "5.0", details={"deep": nested_list})
 
 
-telling("PaintsItsName", lambda: DeviceInfo(EVIL, "5.0", adapter=EVIL, driver=EVIL, library=EVIL), "pass")
-telling("PaintsItsDetails", lambda: DeviceInfo("x", "5.0", details={EVIL: [EVIL, {EVIL: EVIL}]}), "pass")
-telling("NamesItselfAtLength", lambda: DeviceInfo("x" * 20_000_000, "5.0"), "pass", "refused")
-telling("HasManyDetails", lambda: DeviceInfo("x", "5.0", details={str(n): n for n in range(50_000)}), "pass")
-telling("HoldsItself", recursive, "pass")
-telling("NestsItsDetails", deep, "pass", "refused")
-telling("DetailsWithoutText", lambda: DeviceInfo("x", "5.0", details={"a": Mute()}), "pass", "refused")
-telling("DetailsOfBytes", lambda: DeviceInfo("x", "5.0", details={"a": b"\xff", "b": object(), "c": {1, "x"}}), "pass")
-telling(
+describing("PaintsItsName", lambda: DeviceInfo(EVIL, "5.0", adapter=EVIL, driver=EVIL, library=EVIL), "pass")
+describing("PaintsItsDetails", lambda: DeviceInfo("x", "5.0", details={EVIL: [EVIL, {EVIL: EVIL}]}), "pass")
+describing("NamesItselfAtLength", lambda: DeviceInfo("x" * 20_000_000, "5.0"), "pass", "refused")
+describing("HasManyDetails", lambda: DeviceInfo("x", "5.0", details={str(n): n for n in range(50_000)}), "pass")
+describing("HoldsItself", recursive, "pass")
+describing("NestsItsDetails", deep, "pass", "refused")
+describing("DetailsWithoutText", lambda: DeviceInfo("x", "5.0", details={"a": Mute()}), "pass", "refused")
+describing(
+    "DetailsOfBytes", lambda: DeviceInfo("x", "5.0", details={"a": b"\xff", "b": object(), "c": {1, "x"}}), "pass"
+)
+describing(
     "DetailsOfNumbers",
     lambda: DeviceInfo("x", "5.0", details={"a": float("nan"), "b": 10**400, "c": 1j}),
     "pass",
     "refused",
 )
-telling("DetailsOfArrays", lambda: DeviceInfo("x", "5.0", details={"a": np.zeros(1 << 20), "b": np.float32(1)}), "pass")
-telling("MappingOfNothing", lambda: DeviceInfo("x", "5.0", details={"mapping": 3}), "pass")
-telling("HalfAPair", lambda: DeviceInfo("\ud800", "5.0", details={"\ud800": "\ud800"}), "pass", "refused")
-telling("RaisesItsInfo", raises_info, "refused")
-telling("ExitsInItsInfo", exits_info, "refused")
-telling("NoInfo", lambda: None, "refused")
-telling("InfoOfNumbers", lambda: 7, "refused")
-telling("LevelBeyondAll", lambda: {"name": "x", "feature_level": "99.9"}, "refused")
-telling("LevelOfWords", lambda: {"name": "x", "feature_level": EVIL}, "refused")
-telling("NameOfAList", lambda: {"name": ["x"], "feature_level": "5.0"}, "refused")
-telling("DetailsOfAList", lambda: {"name": "x", "feature_level": "5.0", "details": [1]}, "refused")
-telling("TypesOfWords", lambda: {"name": "x", "feature_level": "5.0", "data_types": {"CLIP": EVIL}}, "refused")
-telling("TypesThatAreNone", lambda: {"name": "x", "feature_level": "5.0", "data_types": {"CLIP": [EVIL]}}, "refused")
-telling("CallsItselfConformant", lambda: DeviceInfo(Liar(EVIL), "5.0", adapter=Liar(EVIL)), "pass", "refused")
+describing(
+    "DetailsOfArrays", lambda: DeviceInfo("x", "5.0", details={"a": np.zeros(1 << 20), "b": np.float32(1)}), "pass"
+)
+describing("MappingOfNothing", lambda: DeviceInfo("x", "5.0", details={"mapping": 3}), "pass")
+describing("HalfAPair", lambda: DeviceInfo("\ud800", "5.0", details={"\ud800": "\ud800"}), "pass", "refused")
+describing("RaisesItsInfo", raises_info, "refused")
+describing("ExitsInItsInfo", exits_info, "refused")
+describing("NoInfo", lambda: None, "refused")
+describing("InfoOfNumbers", lambda: 7, "refused")
+describing("LevelBeyondAll", lambda: {"name": "x", "feature_level": "99.9"}, "refused")
+describing("LevelOfWords", lambda: {"name": "x", "feature_level": EVIL}, "refused")
+describing("NameOfAList", lambda: {"name": ["x"], "feature_level": "5.0"}, "refused")
+describing("DetailsOfAList", lambda: {"name": "x", "feature_level": "5.0", "details": [1]}, "refused")
+describing("TypesOfWords", lambda: {"name": "x", "feature_level": "5.0", "data_types": {"CLIP": EVIL}}, "refused")
+describing("TypesThatAreNone", lambda: {"name": "x", "feature_level": "5.0", "data_types": {"CLIP": [EVIL]}}, "refused")
+describing("CallsItselfConformant", lambda: DeviceInfo(Liar(EVIL), "5.0", adapter=Liar(EVIL)), "pass", "refused")
 
 
 # What it raises, and where.

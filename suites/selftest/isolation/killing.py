@@ -107,11 +107,11 @@ def kill_runs(runs: int, seed: int, report: Callable[[str], None] = lambda text:
             if finding.clause != "execution.repeatable" or not finding.settled or finding.outcome != "resource_error":
                 summary.wrong.append(f"run {number}: {finding.outcome} of {finding.clause}: {finding.title}")
         if len(findings) > 1:
-            told_of = "; ".join(
+            as_own_case = "; ".join(
                 f"{blamed_finding.title} ({blamed_finding.case.expectation}, {blamed_finding.details})"
                 for blamed_finding in findings
             )
-            summary.wrong.append(f"run {number}: {len(findings)} cases were blamed: {told_of}")
+            summary.wrong.append(f"run {number}: {len(findings)} cases were blamed: {as_own_case}")
         others = {row: count for row, count in failures.items() if count and row != "execution.repeatable"}
         if others or set(clean) - set(failures):
             summary.wrong.append(f"run {number}: other rows differ: {others or set(clean) - set(failures)}")

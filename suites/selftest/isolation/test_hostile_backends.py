@@ -64,11 +64,11 @@ def ending(name: str, isolation: str, folder: Path) -> str:
     failures = tuple(failure_of("t.py::t", TABLES, finding, settings) for finding in judgement.findings)
     for finding in judgement.findings:
         plain(account(TABLES, finding, "dmlcts replay"))
-    told(failures, device, folder)
+    reported(failures, device, folder)
     return failures[0].outcome.value if failures else "pass"
 
 
-def told(failures: tuple[FailureRecord, ...], device: dict[str, Any], folder: Path) -> None:
+def reported(failures: tuple[FailureRecord, ...], device: dict[str, Any], folder: Path) -> None:
     """Everything that is written of it can be read again, and is plain."""
     outcome = failures[0].outcome if failures else Outcome.PASS
     row = ("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32")

@@ -364,7 +364,7 @@ class Answers:
 
     def __init__(self, **changes: dict[str, Any]) -> None:
         self.changes = changes
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def __call__(self, *_: object) -> Answers:
         return self
@@ -382,7 +382,7 @@ class Answers:
     def garbled(self, message: str) -> Exception:
         from dmlcts.suites.isolation.losses import WorkerLost
 
-        self.said.append(message)
+        self.messages.append(message)
         return WorkerLost("crash", "the process answered garbage", message)
 
     def stop(self) -> None:
@@ -408,7 +408,7 @@ def test_an_answer_to_something_else_is_garbage(changes: dict[str, Any], message
     bench = Bench("x", None, {}, TABLES, device=device)
     outcome = bench.run(HARMLESS) if "live" in changes else step_by_step(bench, HARMLESS)
     assert (message is None) == isinstance(outcome, Execution)
-    assert [words[: len(message or "")] for words in fake.said] == ([message] if message else [])
+    assert [words[: len(message or "")] for words in fake.messages] == ([message] if message else [])
 
 
 def test_operators_travel_bit_for_bit() -> None:

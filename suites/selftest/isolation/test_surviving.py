@@ -15,7 +15,7 @@ FAULTY = "dmlcts.suites.selftest.isolation.faulty"
 ROUND = ("--operator", "ROUND", "--data-type", "FLOAT16")
 
 
-def told(results: dict[str, Any]) -> set[tuple[str, str]]:
+def reported(results: dict[str, Any]) -> set[tuple[str, str]]:
     return {(failure["outcome"], failure["clause"]) for failure in results["failures"]}
 
 
@@ -37,7 +37,7 @@ def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
     ran = dmlcts("run", "--backend", f"{FAULTY}:AbortsOn7HangsOn6", *chosen)
     assert ran.code == 1, ran.out + ran.err
     assert ran.results["verdict"] == "NOT_CONFORMANT"
-    assert told(ran.results) == {("crash", "round.support.level-3-0"), ("timeout", "round.support.level-3-0")}
+    assert reported(ran.results) == {("crash", "round.support.level-3-0"), ("timeout", "round.support.level-3-0")}
     rows = {row["id"]: row["outcome"] for row in ran.results["clauses"]}
     assert rows.pop("round.support.level-3-0") == "crash"
     assert set(rows.values()) <= {"pass", "characterised"}, rows
@@ -78,7 +78,7 @@ def test_a_device_lost_once_is_blamed_on_its_case_and_comes_back(
     options = ("-o", f"at={at}", "-o", f"count={tmp_path / 'count'}")
     ran = dmlcts("run", "--backend", f"{FAULTY}:LostAt", *ROUND, "--clause", "round.nearest-even,binding.*", *options)
     assert ran.code == 1, ran.out + ran.err
-    assert told(ran.results) == {("device_lost", "execution.independent")}
+    assert reported(ran.results) == {("device_lost", "execution.independent")}
     assert "not again in a fresh process" in ran.results["failures"][0]["title"]
     again = dmlcts("run", "--backend", f"{FAULTY}:LostAt", *ROUND, "--clause", "round.nearest-even,binding.*", *options)
     assert again.code == 0, "the control: it is lost once in all"

@@ -14,7 +14,7 @@ STEPS = ("create", "dispatch", "close")
 ABORTS = pytest.param("abort", marks=POSIX)
 
 
-def said(outcome: Outcome) -> tuple[object, ...]:
+def summary_of(outcome: Outcome) -> tuple[object, ...]:
     """An outcome as far as it is the same in every process."""
     if isinstance(outcome, Mishap):
         return (type(outcome), outcome.outcome, outcome.title, outcome.text.split("\n")[0])
@@ -30,7 +30,7 @@ def test_each_step_comes_to_the_same_at_once_and_one_by_one(step: str, act: str)
     try:
         assert bench.at_once(HARMLESS)
         at_once, losses = bench.run(HARMLESS), bench.losses
-        assert said(at_once) == said(step_by_step(bench, HARMLESS))
+        assert summary_of(at_once) == summary_of(step_by_step(bench, HARMLESS))
         assert bench.losses == 2 * losses
         assert isinstance(at_once, Execution) == (act == "nothing")
         assert isinstance(at_once, Refusal) == ((act, step) == ("refuse", "create"))

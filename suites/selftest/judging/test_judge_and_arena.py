@@ -552,8 +552,8 @@ def test_what_a_fresh_device_does_right_is_what_ran_before() -> None:
         (),
     )
     assert smallest_finding.title == "input 100 gives 1, only after other kernels"
-    told_already = replace(first, clause="execution.repeatable", suspects=())
-    assert smallest(planted, told_already) == told_already
+    reported_already = replace(first, clause="execution.repeatable", suspects=())
+    assert smallest(planted, reported_already) == reported_already
     crash = replace(first, outcome="crash", suspects=())
     assert smallest(planted, crash) == crash
 
@@ -706,12 +706,12 @@ def test_attributes_are_shown_with_their_bits() -> None:
     assert attribute_text(ScaleBias(2, -1)) == "scale 2.0 (0x40000000), bias -1.0 (0xbf800000)"
 
 
-def told(item: Finding) -> list[str]:
+def reported(item: Finding) -> list[str]:
     return account(TABLES, item, "dmlcts replay x").splitlines()
 
 
 def test_an_account_says_what_there_is_to_say() -> None:
-    lines = told(finding("clip.formula", details=(("got", "2"),)))
+    lines = reported(finding("clip.formula", details=(("got", "2"),)))
     assert lines[:6] == [
         "ELEMENT_WISE_CLIP on INT8: it is wrong",
         "  tensors      INT8 [5], packed, 8 bytes",
@@ -728,14 +728,14 @@ def test_an_account_says_what_there_is_to_say() -> None:
 
 def test_an_account_tells_two_tensors_apart_and_in_place() -> None:
     operator = clip(tensor(strides=(2,)), tensor((1, 5)))
-    lines = told(finding("clip.formula", case(operator)))
+    lines = reported(finding("clip.formula", case(operator)))
     assert lines[1:3] == [
         "  InputTensor  INT8 [5], strides [2], 12 bytes",
         "  OutputTensor INT8 [1, 5], packed, 8 bytes",
     ]
     placed = Placement(in_place=True)
-    assert told(finding("clip.formula", case(placement=placed)))[1].endswith("8 bytes, in place")
-    lines = told(finding("clip.formula", case(operator, placement=placed)))
+    assert reported(finding("clip.formula", case(placement=placed)))[1].endswith("8 bytes, in place")
+    lines = reported(finding("clip.formula", case(operator, placement=placed)))
     assert [line.endswith(", in place") for line in lines[1:3]] == [False, True]
 
 
@@ -743,8 +743,8 @@ def test_an_account_of_a_clause_without_words_and_of_one_with_disagreements() ->
     clauses = [clause for table in TABLES.operators.values() for clause in table.clauses]
     silent = next(clause for clause in clauses if clause.quotation is None)
     source = TABLES.source(silent.id)
-    assert f"               {source.title} ({source.locale}; {source.revision})" in told(finding(silent.id))
+    assert f"               {source.title} ({source.locale}; {source.revision})" in reported(finding(silent.id))
     disputed = next(clause for clause in clauses if clause.disagreements)
-    lines = [line for line in told(finding(disputed.id)) if line.startswith("               but ")]
+    lines = [line for line in reported(finding(disputed.id)) if line.startswith("               but ")]
     assert len(lines) == len(disputed.disagreements)
     assert all(item.says in line for item, line in zip(disputed.disagreements, lines, strict=True))

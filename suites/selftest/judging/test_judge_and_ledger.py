@@ -24,7 +24,7 @@ from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement, attribute_text, inputs_text
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving
-from dmlcts.suites.judging.outputs import PIECE, _by_silent_point, _telling_poison, expected_outputs, marks
+from dmlcts.suites.judging.outputs import PIECE, _by_silent_point, _distinguishing_poison, expected_outputs, marks
 from dmlcts.suites.judging.refusals import judge_refused, stride_clause, wrongly_accepted
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.running.accounts import evidence
@@ -197,7 +197,7 @@ def test_another_poison_differs_in_every_element(held: int) -> None:
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
     poison = np.full(3, held, np.int8)
     execution = Execution({"InputTensor": np.ones(3, np.int8)}, poison.copy(), poison, (), (), None)
-    other = _telling_poison(oracle_of(TABLES, operator, strict=False), execution, np.array([1]))
+    other = _distinguishing_poison(oracle_of(TABLES, operator, strict=False), execution, np.array([1]))
     assert (other != poison).all()
 
 

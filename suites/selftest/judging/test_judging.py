@@ -110,18 +110,18 @@ FAULTS = [
 ]
 
 
-def found(backend: Any, judged: Case) -> list[tuple[str, str]]:
+def failures_of(backend: Any, judged: Case) -> list[tuple[str, str]]:
     return [(finding.clause, finding.outcome) for finding in judge_case(bench(backend), judged).findings]
 
 
 @pytest.mark.parametrize("fault, clause", FAULTS, ids=lambda value: getattr(value, "__name__", value))
 def test_a_planted_fault_breaks_its_clause_alone(fault: type[Reference], clause: str) -> None:
-    assert found(fault(), case()) == [(clause, "fail")]
-    assert found(Reference(), case()) == []
+    assert failures_of(fault(), case()) == [(clause, "fail")]
+    assert failures_of(Reference(), case()) == []
 
 
 def test_padding_inside_the_total_size_is_nobodys_business() -> None:
-    assert found(InThePadding(), case()) == []
+    assert failures_of(InThePadding(), case()) == []
 
 
 def test_a_wrong_value_that_equals_the_poison_is_still_a_wrong_value() -> None:
@@ -129,7 +129,7 @@ def test_a_wrong_value_that_equals_the_poison_is_still_a_wrong_value() -> None:
         def compute(self, operator: OperatorDesc, x: Array) -> Array:
             return ~super().compute(operator, x)
 
-    assert found(Complement(), case()) == [("tensor.position", "fail")]
+    assert failures_of(Complement(), case()) == [("tensor.position", "fail")]
 
 
 def test_a_refusal_breaks_the_clause_of_what_is_refused() -> None:
@@ -143,9 +143,9 @@ def test_a_refusal_breaks_the_clause_of_what_is_refused() -> None:
 
     equal = OperatorDesc("ELEMENT_WISE_CLIP", clip().tensors, {"ScaleBias": None, "Min": f32(1), "Max": f32(1)})
     judged = case(equal, clause="clip.bounds.equal", layout_clause=None)
-    assert found(NoEqualBounds(), judged) == [("clip.bounds.equal", "fail")]
+    assert failures_of(NoEqualBounds(), judged) == [("clip.bounds.equal", "fail")]
     strided = case(clip(tensor(strides=(2,))), layout_clause="tensor.strides.padded")
-    assert found(NoStrides(), strided) == [("tensor.strides.padded", "fail")]
+    assert failures_of(NoStrides(), strided) == [("tensor.strides.padded", "fail")]
 
 
 def test_the_other_kernels_are_closed_when_one_is_refused() -> None:
@@ -168,12 +168,12 @@ def test_the_other_kernels_are_closed_when_one_is_refused() -> None:
     device = Counting()
     floats = clip(tensor(data_type=DataType.FLOAT32))
     judged = case(floats, expectation="beside others", layout_clause="execution.independent")
-    assert found(device, judged) == [("execution.independent", "fail")]
+    assert failures_of(device, judged) == [("execution.independent", "fail")]
     assert device.made == device.closed > 2
 
 
 def test_an_exception_is_a_crash() -> None:
-    assert found(Raises(), case()) == [("clip.formula", "crash")]
+    assert failures_of(Raises(), case()) == [("clip.formula", "crash")]
 
 
 @pytest.mark.parametrize("name, outcome", [("DeviceLost", "device_lost"), ("ExecutionFailed", "fail")])
@@ -184,7 +184,7 @@ def test_errors_are_known_by_their_names(name: str, outcome: str) -> None:
         def compute(self, operator: OperatorDesc, x: Array) -> Array:
             raise error("as the contract has it")
 
-    assert found(Failing(), case()) == [("clip.formula", outcome)]
+    assert failures_of(Failing(), case()) == [("clip.formula", outcome)]
 
 
 def test_out_of_memory_is_a_resource_error() -> None:
@@ -192,13 +192,13 @@ def test_out_of_memory_is_a_resource_error() -> None:
         def compute(self, operator: OperatorDesc, x: Array) -> Array:
             raise MemoryError
 
-    assert found(Greedy(), case()) == [("clip.formula", "resource_error")]
+    assert failures_of(Greedy(), case()) == [("clip.formula", "resource_error")]
 
 
 def test_what_must_be_refused_is_missed_when_accepted() -> None:
     zero = case(clip(tensor((0,), total_size_in_bytes=4)), expectation="refused", clause="tensor.size.zero")
-    assert found(AcceptsAll(), zero) == [("tensor.size.zero", "fail")]
-    assert found(Reference(), zero) == []
+    assert failures_of(AcceptsAll(), zero) == [("tensor.size.zero", "fail")]
+    assert failures_of(Reference(), zero) == []
 
 
 def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:

@@ -85,11 +85,11 @@ class OfNan(Device):
 
     def __init__(self, value: float) -> None:
         super().__init__()
-        self.given = f32(value)
+        self.fixed = f32(value)
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         y = super().compute(operator, x)
-        return np.where(np.isnan(x), self.given, y) if len(self.dispatched) > 1 else y
+        return np.where(np.isnan(x), self.fixed, y) if len(self.dispatched) > 1 else y
 
 
 def test_what_is_free_need_not_be_the_same_again() -> None:

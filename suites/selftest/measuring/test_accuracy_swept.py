@@ -87,7 +87,7 @@ def test_totals_with_errors_add_up_in_any_order_and_travel(folder: Path) -> None
         part.measured(measurement)
         parts.append(part)
 
-    def told(order: list[int]) -> Any:
+    def reported(order: list[int]) -> Any:
         whole = Totals()
         for place in order:
             whole.add(Totals.from_json(json.loads(json.dumps(parts[place].to_json()))))
@@ -97,8 +97,8 @@ def test_totals_with_errors_add_up_in_any_order_and_travel(folder: Path) -> None
     whole = gauge.begun()
     gauge.add(whole, {"InputTensor": x}, output)
     expected = whole.record("ELEMENT_WISE_OWN_SQRT", "FLOAT16")
-    assert told(list(range(len(parts)))) == expected
-    assert told(np.random.default_rng(3).permutation(len(parts)).tolist()) == expected
+    assert reported(list(range(len(parts)))) == expected
+    assert reported(np.random.default_rng(3).permutation(len(parts)).tolist()) == expected
     broken = parts[0].to_json()
     broken["accuracy"]["ulp"] = {"error": -1}
     with pytest.raises(MalformedTotals):

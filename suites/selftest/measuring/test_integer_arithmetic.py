@@ -23,10 +23,10 @@ from dmlcts.suites.measuring.integer_arithmetic import (
     Arithmetic,
     Observation,
     _nearest,
+    _reported,
     _storings,
-    _told,
+    distinguishing_inputs,
     named,
-    telling_inputs,
 )
 
 INTEGERS = [data_type for data_type in DataType if not data_type.is_floating]
@@ -70,7 +70,7 @@ def stepwise(x: Array, scale: float, bias: float) -> Array:
 
 
 def observed(way: Way, data_type: DataType, pairs: Any = None) -> list[Observation]:
-    x = telling_inputs(data_type)
+    x = distinguishing_inputs(data_type)
     limits = np.iinfo(data_type.numpy)
     pairs = [pair for group in GROUPS.values() for pair in group] if pairs is None else pairs
     return [
@@ -128,7 +128,7 @@ def test_saturating_as_int32_and_then_wrapping_is_named(data_type: DataType) -> 
         return floating(np.float32)(x.astype(np.int32), scale, bias).astype(x.dtype)
 
     assert named(data_type, observed(through_int32, data_type, WHOLE)) == "exact, wraps"  # so far the same
-    x = telling_inputs(data_type)
+    x = distinguishing_inputs(data_type)
     assert (through_int32(x, 2.0**40, 0.0)[x > 0] == np.array((1 << 31) - 1).astype(x.dtype)).all()
 
 
@@ -149,7 +149,7 @@ def test_bounds_hide_what_lies_beyond_them() -> None:
 
 @pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
 def test_the_inputs_hold_limits_and_what_floats_cannot_hold(data_type: DataType) -> None:
-    x = telling_inputs(data_type)
+    x = distinguishing_inputs(data_type)
     limits = np.iinfo(data_type.numpy)
     assert {int(limits.min), int(limits.max)} <= set(x.tolist())
     assert (x.astype(np.float32).astype(object) != x.astype(object)).any() == (data_type.itemsize >= 4)
@@ -209,8 +209,8 @@ def test_narrow_types_may_be_stored_through_wide_ones(data_type: DataType, count
 def test_what_makes_no_difference_is_not_told() -> None:
     """Each step in integers is stored in two ways alone, those of narrow types as well."""
     every = {Arithmetic(STEPWISE, rounding, storing) for rounding in ROUNDINGS for storing in ("saturates", "wraps")}
-    assert _told(every, DataType.INT8) == STEPWISE
+    assert _reported(every, DataType.INT8) == STEPWISE
     some = {arithmetic for arithmetic in every if arithmetic.storing == "wraps"}
-    assert _told(some, DataType.INT8) == f"{STEPWISE}, wraps"
+    assert _reported(some, DataType.INT8) == f"{STEPWISE}, wraps"
     exact = {replace(arithmetic, how="exact") for arithmetic in every}
-    assert _told(exact, DataType.INT8) == "exact, saturates"
+    assert _reported(exact, DataType.INT8) == "exact, saturates"

@@ -19,7 +19,7 @@ from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.one_value import stored_beyond, telling_places, wider_maximum
+from dmlcts.suites.judging.one_value import distinguishing_places, stored_beyond, wider_maximum
 from dmlcts.suites.mutants.reference import Array, Reference
 
 
@@ -99,7 +99,7 @@ def test_the_extremes_after_scale_bias_show_what_open_bounds_became(
     tensor = TensorDesc(DataType.INT16, (4,))
     attributes: dict[str, Any] = {"ScaleBias": ScaleBias(scale, bias), "Min": np.float32(np.nan)}
     operator = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    assert telling_places(operator, np.array([3, -90, 80, 5], np.int16)) == places
+    assert distinguishing_places(operator, np.array([3, -90, 80, 5], np.int16)) == places
 
 
 class _WiderMaximum(Reference):

@@ -229,7 +229,7 @@ def separate(mpfr: Any, x: Real, scale: Real, bias: Real) -> Real:
 fused = gmpy2.context.fma
 
 
-def once(data_type: DataType, way: Callable[..., Real], triple: Triple) -> np.ndarray:
+def encoded_result(data_type: DataType, way: Callable[..., Real], triple: Triple) -> np.ndarray:
     """MPFR's x * scale + bias in the arithmetic of the type."""
     return encoded([way(MPFR[data_type], *map(gmpy2.mpfr, triple))], data_type)
 
@@ -368,8 +368,8 @@ FLOATS = st.floats(width=32) | MODERATE
 @pytest.mark.size("thorough")
 def test_mpfr_multiplies_and_adds_the_same(data_type: DataType, data: st.DataObject) -> None:
     triple = data.draw(triples(data_type), label="x, scale, bias")
-    assert separate_dissent(data_type, triple, once(data_type, separate, triple)) == {}
-    assert fused_dissent(data_type, triple, once(data_type, fused, triple)) == {}
+    assert separate_dissent(data_type, triple, encoded_result(data_type, separate, triple)) == {}
+    assert fused_dissent(data_type, triple, encoded_result(data_type, fused, triple)) == {}
     factors = data.draw(st.tuples(FLOATS, FLOATS), label="FLOAT scale and bias")
     for pair in (triple[1:], factors):
         paths = scale_bias_paths(data_type, (triple[0], *pair))
@@ -386,7 +386,7 @@ SEEN_WHEN_FUSED = {  # just above a tie to even, downwards
 @each_type
 def test_separate_for_fused_and_fused_for_separate_are_noticed(data_type: DataType) -> None:
     triple = SEEN_WHEN_FUSED[data_type]
-    apart, at_once = once(data_type, separate, triple), once(data_type, fused, triple)
+    apart, at_once = encoded_result(data_type, separate, triple), encoded_result(data_type, fused, triple)
     assert fused_dissent(data_type, triple, apart).keys() == BOTH
     assert separate_dissent(data_type, triple, at_once).keys() == BOTH
     assert scale_bias_dissent(data_type, triple, [at_once]).keys() == BOTH

@@ -87,7 +87,7 @@ def test_what_a_silent_point_accepts_stands_where_the_formula_leaves_all_open(b:
     assert accepts(settled("b == 0", '"5"'), output, types={"T": INT8}, a=12, b=b) is right
 
 
-SAID = {"one": ([7, 1, 9], [True, False, True]), "two": ([2, 3, 9], [False, False, True])}
+STATED = {"one": ([7, 1, 9], [True, False, True]), "two": ([2, 3, 9], [False, False, True])}
 """The result of each behaviour for three elements, and of which it says nothing."""
 
 
@@ -95,10 +95,10 @@ class TwoBehaviours:
     """A silent point at every element with two behaviours; each says nothing of some elements."""
 
     def accepted(self, *, strict: bool) -> tuple[str, ...]:
-        return tuple(SAID)
+        return tuple(STATED)
 
     def results(self, name: str, inputs: object) -> tuple[np.ndarray, np.ndarray]:
-        numbers, undefined = SAID[name]
+        numbers, undefined = STATED[name]
         return np.array(numbers, np.int8), np.array(undefined)
 
     def where(self, inputs: object) -> np.ndarray:

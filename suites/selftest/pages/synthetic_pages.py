@@ -79,7 +79,7 @@ def enumerators(table: OperatorTable) -> list[str]:
     return [name for attribute in table.attributes for name in attribute.enumerators]
 
 
-def says(table: OperatorTable, enumerator: str) -> str:
+def quotation_of(table: OperatorTable, enumerator: str) -> str:
     """The quotation of the clause about the enumerator."""
     clause = next(clause for clause in table.clauses if re.match(rf"{enumerator}\b", clause.text))
     assert clause.quotation is not None
@@ -138,7 +138,7 @@ def write_meaning(page: Synthetic, table: OperatorTable, korean: bool) -> None:
         return
     page.add("This text is made for the test; the operator of which it tells is the one in the table.")
     elsewhere = ("DML_", "DimensionCount", "Supported", "f(x)", "g(x)", CAST)
-    meanings = {says(table, enumerator) for enumerator in enumerators(table)}
+    meanings = {quotation_of(table, enumerator) for enumerator in enumerators(table)}
     for words in quotations(table):
         if "alias" in words:
             page.add(f"It works in-place, so {words}.", "in-place")
@@ -166,7 +166,7 @@ def write_struct(page: Synthetic, table: OperatorTable, korean: bool, stripped: 
             if attribute.name != item.name:
                 continue
             for enumerator in attribute.enumerators:
-                meaning = "반올림합니다." if korean else f"{says(table, enumerator)}."
+                meaning = "반올림합니다." if korean else f"{quotation_of(table, enumerator)}."
                 page.add(f"- {item.type}_{enumerator}: {meaning}", f"enumerator {enumerator}")
             if attribute.formula and korean:
                 page.add(f"함수 g(x) = {attribute.formula}", "g")
@@ -201,7 +201,7 @@ def differences(operator: str, text: str) -> tuple[Difference, ...]:
     return compare(read_page(text, "page.txt"), TABLES.operators[operator])
 
 
-def found(operator: str, text: str, subject: str, where: int, *words: str) -> bool:
+def is_reported(operator: str, text: str, subject: str, where: int, *words: str) -> bool:
     """Whether a difference about ``subject`` at line ``where`` says all ``words``."""
     return any(
         item.subject == subject and item.where == where and all(word in str(item) for word in words)
@@ -214,7 +214,7 @@ def show(operator: str, text: str) -> str:
 
 
 def assert_found(operator: str, text: str, subject: str, where: int, *words: str) -> None:
-    assert found(operator, text, subject, where, *words), (subject, where, words, show(operator, text))
+    assert is_reported(operator, text, subject, where, *words), (subject, where, words, show(operator, text))
 
 
 def rows_of(operator: str) -> Iterator[Row]:

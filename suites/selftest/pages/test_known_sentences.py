@@ -47,19 +47,19 @@ def known() -> KnownSentences:
     return KnownSentences(frozenset(row["always"]))
 
 
-def said(text: str, sentences_known: KnownSentences | None) -> list[str]:
+def differences(text: str, sentences_known: KnownSentences | None) -> list[str]:
     return [str(difference) for difference in compare(read_page(text, "page.txt"), POW, sentences_known)]
 
 
 def test_a_page_that_is_known_has_no_differences() -> None:
-    assert said(page().text, known()) == []
+    assert differences(page().text, known()) == []
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_where_no_clause_quotes_is_found(edit: Callable[[str], str]) -> None:
     text = edit(page().text)
     assert text != page().text
-    assert any("sentence" in line for line in said(text, known()))
+    assert any("sentence" in line for line in differences(text, known()))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_edit_where_no_clause_quotes_is_found(edit: Callable[[str], str]) -> 
 )
 def test_layout_is_no_edit(layout: Callable[[str], str]) -> None:
     assert layout(page().text) != page().text
-    assert said(layout(page().text), known()) == []
+    assert differences(layout(page().text), known()) == []
 
 
 def test_sentences_that_no_clause_quotes_are_listed() -> None:
@@ -87,8 +87,8 @@ def test_sentences_that_no_clause_quotes_are_listed() -> None:
 
 def test_a_level_in_a_remark_is_no_introduction() -> None:
     text = page().text
-    assert said(text, None) == []
-    assert any("introduced" in line for line in said(text.replace("introduced in", "mentioned in"), None))
+    assert differences(text, None) == []
+    assert any("introduced" in line for line in differences(text.replace("introduced in", "mentioned in"), None))
 
 
 def test_a_fused_operator_is_optional_on_the_page() -> None:

@@ -37,14 +37,14 @@ def test_every_data_type_added_to_any_row_is_found(operator: str, layout: str) -
     for name in [item.name for item in DataType]:
         text, rows = page.edited_rows(operator, replacing("FLOAT32", f"FLOAT32, {name}"))
         for key, level, types, _ in rows:
-            says = f"{name} 2 times" if name in types else f"the page says {name};"
-            assert_found(operator, text, "support", page.at[key], f"level {level}", says)
+            message = f"{name} 2 times" if name in types else f"the page says {name};"
+            assert_found(operator, text, "support", page.at[key], f"level {level}", message)
 
 
 @edited_page
 def test_unknown_repeated_and_broken_data_types_are_found(operator: str, layout: str) -> None:
     page = synthetic(operator, layout)
-    for old, new, says in (
+    for old, new, message in (
         ("FLOAT16", "FLAOT16", "FLAOT16, which is no data type"),
         ("FLOAT16", "FLOAT16, FLOAT16", "FLOAT16 2 times"),
         ("FLOAT32,", "FLOAT32", "unreadable"),
@@ -54,7 +54,7 @@ def test_unknown_repeated_and_broken_data_types_are_found(operator: str, layout:
         text, rows = page.edited_rows(operator, replacing(old, new))
         assert len(rows) == len(list(rows_of(operator)))
         for key, *_ in rows:
-            assert_found(operator, text, "support", page.at[key], says)
+            assert_found(operator, text, "support", page.at[key], message)
 
 
 @edited_page

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from dmlcts.backends.growth import most_growth
+from dmlcts.backends.memory_increase import most_memory_increase
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.mutants.catalogue import MUTANTS
 from dmlcts.suites.mutants.permitted import PERMITTED
@@ -68,7 +68,7 @@ def test_a_dead_link_and_a_missing_path_are_seen() -> None:
     assert missing_paths(text) == ["suites/no/"]
 
 
-def given(words: list[str]) -> None:
+def read_command(words: list[str]) -> None:
     """Read a command's words as the command line does, and do nothing."""
     group: click.Command = main
     while isinstance(group, click.Group) and words and words[0] in group.commands:
@@ -81,13 +81,13 @@ def test_commands_can_be_given(page: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     for words in commands(text_of(page)):
         if words[1:] not in ([], ["HOST:PORT"]):
-            given(words)
+            read_command(words)
 
 
 def test_a_command_that_cannot_be_given_is_seen() -> None:
-    given(["selftest", "--list"])
+    read_command(["selftest", "--list"])
     with pytest.raises(click.UsageError, match="No such option"):
-        given(["selftest", "--lists"])
+        read_command(["selftest", "--lists"])
 
 
 def test_the_implementations_that_are_named_exist() -> None:
@@ -106,4 +106,4 @@ def test_each_way_to_contribute_ends_with_its_tests(what: str) -> None:
 
 def test_the_limit_of_growth_is_what_the_page_on_security_says() -> None:
     assert "A process that grows by 4 GiB, or by half of the machine's memory, is ended." in text_of("SECURITY.md")
-    assert most_growth() <= 4 << 30
+    assert most_memory_increase() <= 4 << 30

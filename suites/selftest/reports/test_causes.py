@@ -12,7 +12,7 @@ import yaml
 
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.causes import Cause, causes, examined, first_line
-from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.reports.summaries.fault_groups import UNEXAMINED
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.conftest import Ran
 
@@ -73,7 +73,7 @@ def row(failure: Row, failures: int = 4) -> dict[str, Any]:
     return {"id": failure["clause"], "obligation": "implied", "failures": failures, **members}
 
 
-def found(*failures: Row) -> list[Cause]:
+def causes_of(*failures: Row) -> list[Cause]:
     rows = {(failure["clause"], failure["operator"], failure["data_type"]): row(failure) for failure in failures}
     return causes(rows.values(), failures, SUBJECTS.__getitem__)
 
@@ -96,7 +96,7 @@ def everywhere() -> list[dict[str, Any]]:
 
 
 def test_one_fault_on_all_operators_and_types_is_one_entry() -> None:
-    (cause,) = found(*everywhere())
+    (cause,) = causes_of(*everywhere())
     assert cause.places == {(operator, data_type) for operator in (CLIP, THRESHOLD) for data_type in TYPES}
     assert cause.tests == ("test_sizes.py::test_rows", "test_sizes.py::test_sizes")
     assert len(cause.failures) == 32, "nothing is lost"
@@ -128,13 +128,15 @@ def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
                 **other,
             }
         )
-        all_causes = found(first, second)
+        all_causes = causes_of(first, second)
         assert len(all_causes) == 2
         assert not any(cause.folded for cause in all_causes)
         assert sorted(failure["file"] for cause in all_causes for failure in cause.failures) == sorted(
             (first["file"], second["file"])
         )
-    alike = found(first, failing("tensor.position", THRESHOLD, "INT8", {**NINE, "acceptable": "4"}, "input 7 gives 0"))
+    alike = causes_of(
+        first, failing("tensor.position", THRESHOLD, "INT8", {**NINE, "acceptable": "4"}, "input 7 gives 0")
+    )
     assert len(alike) == 1, "the control"
 
 
@@ -142,11 +144,11 @@ def test_what_needs_more_is_told_in_a_line_of_its_own() -> None:
     simple = failing("tensor.position", CLIP, "INT8", NINE)
     more = simple | {"details": {**NINE, "needs": "9 elements and ScaleBias (right with 8; right without ScaleBias)"}}
     more["needs"] = ["count", "scaling"]
-    (cause,) = found(more | {"file": "more.yaml"}, simple)
+    (cause,) = causes_of(more | {"file": "more.yaml"}, simple)
     assert [other_cause.failures[0]["file"] for other_cause in cause.needing_more] == ["more.yaml"]
     assert cause.failures == (simple,), "it is not counted among the others"
     for other in ({"data_type": "UINT8"}, {"deviation": "unwritten"}, {"outcome": "crash"}):
-        all_causes = found(more | other, simple)
+        all_causes = causes_of(more | other, simple)
         assert len(all_causes) == 2, other
         assert not any(cause.folded for cause in all_causes)
 
@@ -157,11 +159,11 @@ def test_an_untraced_case_is_of_the_one_fault_that_it_can_be_of() -> None:
         failing("tensor.position", CLIP, data_type, NINE, origin=origin)
         for data_type, origin in (("INT16", "outside"), ("INT32", "other-element"))
     )
-    assert len(found(untraced, outside)) == len(found(untraced, other)) == 1
-    assert len(found(outside, other)) == 2
-    assert len(found(untraced, outside, other)) == 3, "nobody knows which of the two"
+    assert len(causes_of(untraced, outside)) == len(causes_of(untraced, other)) == 1
+    assert len(causes_of(outside, other)) == 2
+    assert len(causes_of(untraced, outside, other)) == 3, "nobody knows which of the two"
     elsewhere = other | {"details": {**NINE, "origin": "it changes with the input at index [3]: another element's"}}
-    assert len(found(other, elsewhere)) == 1, "which element makes no difference"
+    assert len(causes_of(other, elsewhere)) == 1, "which element makes no difference"
 
 
 def test_what_the_pages_leave_open_comes_after_what_they_say() -> None:
@@ -178,22 +180,22 @@ def test_a_wrong_value_is_one_however_it_was_found() -> None:
     title = "input -2.5 gives 7 here and -3.0 in a packed tensor"
     beside = failing("tensor.position", CLIP, "INT8", {"needs": NINE["needs"]}, title)
     value = failing("tensor.position", CLIP, "INT16", NINE)
-    assert len(found(beside, value)) == 1
+    assert len(causes_of(beside, value)) == 1
     unwritten = beside | {"deviation": "unwritten"}
-    assert len(found(unwritten, value)) == 2, "the control"
+    assert len(causes_of(unwritten, value)) == 2, "the control"
 
 
 def test_clauses_are_one_fault_where_they_read_the_same_and_need_the_same() -> None:
     first = failing("tensor.position", CLIP, "INT8", NINE)
     second = failing("tensor.strides.padded", CLIP, "INT8", NINE)
-    (cause,) = found(first, second)
+    (cause,) = causes_of(first, second)
     assert [other_cause.clause for other_cause in cause.same] == ["tensor.strides.padded"]
     strided = second | {"details": {**NINE, "needs": "input strides (right with a packed input)"}}
     strided["needs"] = ["input strides"]
-    assert len(found(first, strided)) == 2, "it needs something else"
-    (cause,) = found(first, second | {"title": "input 9 gives 1", "details": {**NINE, "acceptable": "8"}})
+    assert len(causes_of(first, strided)) == 2, "it needs something else"
+    (cause,) = causes_of(first, second | {"title": "input 9 gives 1", "details": {**NINE, "acceptable": "8"}})
     assert [other_cause.clause for other_cause in cause.same] == ["tensor.strides.padded"], "on another value"
-    assert len(found(first, second | {"title": "input 9 gives 1", "data_type": "INT16"})) == 2, "on another type"
+    assert len(causes_of(first, second | {"title": "input 9 gives 1", "data_type": "INT16"})) == 2, "on another type"
 
 
 def test_what_fails_where_nearly_every_case_is_wrong_follows_from_that() -> None:
@@ -207,13 +209,13 @@ def test_what_fails_where_nearly_every_case_is_wrong_follows_from_that() -> None
 def test_a_fault_stands_under_the_clause_that_a_run_found_to_explain_it() -> None:
     value = failing("tensor.strides.padded", CLIP, "INT8", {"needs": "input strides (right with a packed input)"})
     beside = failing("tensor.position", CLIP, "INT8", NINE) | {"because": "tensor.strides.padded"}
-    (cause,) = found(beside, value)
+    (cause,) = causes_of(beside, value)
     assert (cause.clause, [other_cause.clause for other_cause in cause.following]) == (
         "tensor.strides.padded",
         ["tensor.position"],
     )
-    assert len(found(beside | {"because": ""}, value)) == 2, "the control"
-    assert len(found(beside | {"data_type": "INT16"}, value)) == 2, "nothing else fails there"
+    assert len(causes_of(beside | {"because": ""}, value)) == 2, "the control"
+    assert len(causes_of(beside | {"data_type": "INT16"}, value)) == 2, "nothing else fails there"
 
 
 def test_a_row_names_the_clause_that_explains_all_of_its_failures() -> None:
@@ -239,7 +241,7 @@ def test_many_faults_are_told_in_no_time() -> None:
         for word in words
     ]
     began = time.perf_counter()
-    assert len(found(*failures)) == len(words)
+    assert len(causes_of(*failures)) == len(words)
     assert time.perf_counter() - began < 10
 
 
@@ -256,12 +258,12 @@ def test_what_nobody_examined_is_no_one_s_fault() -> None:
     known = everywhere()
     spent = {UNEXAMINED: "spent", "acceptable": "3"}
     unknown = [failing("clip.formula", CLIP, "INT8", spent), failing("tensor.position", CLIP, "INT8", spent)]
-    all_causes = found(*unknown, *known)
+    all_causes = causes_of(*unknown, *known)
     first, rest = examined(all_causes)
     assert [cause.clause for cause in first] == ["tensor.position"], "though a formula comes before a layout"
     assert [cause.clause for cause in rest] == ["clip.formula"]
     assert [cause.clause for cause in rest[0].same] == ["tensor.position"], "they read the same"
-    assert examined(found(*unknown))[0][0].clause == "clip.formula", "and where nothing was, they are what there is"
+    assert examined(causes_of(*unknown))[0][0].clause == "clip.formula", "and where nothing was, they are what there is"
 
 
 def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
@@ -276,18 +278,18 @@ def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
             "acceptable": "5",
         },
     )
-    (cause,) = found(support, state, values)
+    (cause,) = causes_of(support, state, values)
     assert (cause.clause, sorted(other_cause.clause for other_cause in cause.following)) == (
         "tensor.position",
         ["clip.support.level-3-0", "execution.repeatable"],
     )
     elsewhere = support | {"data_type": "INT8"}
-    assert len(found(elsewhere, values)) == 2, "there nothing else is wrong"
+    assert len(causes_of(elsewhere, values)) == 2, "there nothing else is wrong"
     needs = "an earlier dispatch of the kernel (right at its first dispatch)"
     stateful = state | {"details": {**state["details"], "needs": needs}, "needs": ["history"]}
-    assert len(found(stateful, values)) == 2, "it needs no ninth element"
+    assert len(causes_of(stateful, values)) == 2, "it needs no ninth element"
     refused = support | {"title": "refused", "details": {"said": "no"}, "deviation": "refused", "needs": []}
-    assert [cause.clause for cause in found(refused, values)] == ["clip.support.level-3-0", "tensor.position"]
+    assert [cause.clause for cause in causes_of(refused, values)] == ["clip.support.level-3-0", "tensor.position"]
 
 
 def test_what_comes_by_chance_is_told_first() -> None:
@@ -295,14 +297,14 @@ def test_what_comes_by_chance_is_told_first() -> None:
     chance = failing(
         "execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"}, deviation="unsteady"
     )
-    assert [cause.clause for cause in found(value, chance)] == ["execution.repeatable", "clip.formula"]
+    assert [cause.clause for cause in causes_of(value, chance)] == ["execution.repeatable", "clip.formula"]
     often = chance | {"details": {"acceptable": "5", "again": "wrong 4 times of 9"}, "title": "wrong 4 times"}
-    assert len(found(chance, often)) == 1, "how often is chance"
+    assert len(causes_of(chance, often)) == 1, "how often is chance"
     crashed = {"outcome": "crash", "title": "the process crashed (SIGSEGV)"}
     aborted = {"outcome": "crash", "title": "the process ended (SIGABRT)"}
-    assert len(found(chance | crashed, chance | aborted)) == 2, "a crash is no matter of chance for that"
+    assert len(causes_of(chance | crashed, chance | aborted)) == 2, "a crash is no matter of chance for that"
     steady = chance | {"details": {"acceptable": "4"}, "deviation": "wrong-value"}
-    assert [cause.clause for cause in found(value, steady)] == ["clip.formula", "execution.repeatable"]
+    assert [cause.clause for cause in causes_of(value, steady)] == ["clip.formula", "execution.repeatable"]
 
 
 @pytest.mark.size("thorough")
@@ -348,10 +350,10 @@ def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_need
 )
 def test_a_strangers_case_of_any_form_is_told(case: Mapping[str, Any]) -> None:
     odd = failing("clip.formula", CLIP, "INT8", NINE) | {"case": case}
-    (cause,) = found(odd, failing("clip.formula", CLIP, "FLOAT32", NINE))
+    (cause,) = causes_of(odd, failing("clip.formula", CLIP, "FLOAT32", NINE))
     assert (
         cause.cases
-        == found(*[failing("clip.formula", CLIP, data_type, NINE) for data_type in ("INT8", "FLOAT32")])[0].cases
+        == causes_of(*[failing("clip.formula", CLIP, data_type, NINE) for data_type in ("INT8", "FLOAT32")])[0].cases
     )
 
 
@@ -385,7 +387,7 @@ def line(title: str, tensors: dict[str, str], **details: str) -> str:
             "ADD FLOAT32: 1.0 gives 9.0, must be within 1.0 to 1.5",
         ),
         (
-            line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, said="no"),
+            line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, wording="no"),
             "ADD A FLOAT32, O INT8: refused, though obliged; no",
         ),
         (line("refused, though obliged", {"A": "FLOAT32"}), "ADD FLOAT32: refused, though obliged"),

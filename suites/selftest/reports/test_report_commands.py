@@ -120,14 +120,14 @@ def test_a_run_on_github_tells_its_page(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
     monkeypatch.chdir(tmp_path)
     from dmlcts.specs.loading import load_tables
-    from dmlcts.suites.commands.reports import tell_github
+    from dmlcts.suites.commands.reports import write_github_summary
 
     (tmp_path / "results").mkdir()
     (tmp_path / "results/results.json").write_text(json.dumps(failing()), encoding="utf-8")
-    tell_github(Path("results"), load_tables())
+    write_github_summary(Path("results"), load_tables())
     assert (tmp_path / "step.md").read_text(encoding="utf-8").startswith("## ❌ NOT CONFORMANT")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
-    tell_github(Path("absent"), load_tables())  # nothing is asked of the folder where nobody reads the summary
+    write_github_summary(Path("absent"), load_tables())  # nothing is asked of the folder where nobody reads the summary
     assert len(list(tmp_path.iterdir())) == 2
 
 

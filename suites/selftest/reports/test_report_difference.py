@@ -138,12 +138,12 @@ def test_another_behaviour_is_no_regression() -> None:
         ("feature_level", lambda document: document.update(feature_level="3.0")),
         ("profile", lambda document: document.update(profile="full")),
         ("seed", lambda document: document.update(seed=7)),
-        ("strict", lambda one: one.update(strict=True)),
-        ("selection", lambda one: one.update(selection={"operators": [CLIP]})),
-        ("device driver", lambda one: one["device"].update(driver="32.0")),
-        ("suite commit", lambda one: one["suite"].update(commit="cd" * 20)),
-        ("table operators/clip.yaml", lambda one: one["specs"].update({"operators/clip.yaml": "0f" * 32})),
-        ("table operators/ceil.yaml", lambda one: one["specs"].update({"operators/ceil.yaml": "0f" * 32})),
+        ("strict", lambda results: results.update(strict=True)),
+        ("selection", lambda results: results.update(selection={"operators": [CLIP]})),
+        ("device driver", lambda results: results["device"].update(driver="32.0")),
+        ("suite commit", lambda results: results["suite"].update(commit="cd" * 20)),
+        ("table operators/clip.yaml", lambda results: results["specs"].update({"operators/clip.yaml": "0f" * 32})),
+        ("table operators/ceil.yaml", lambda results: results["specs"].update({"operators/ceil.yaml": "0f" * 32})),
     ],
 )
 def test_a_different_run_is_told_as_one(what: str, change: Callable[[dict[str, Any]], None]) -> None:

@@ -21,7 +21,7 @@ from dmlcts.reports.documents.validation import load_document, validate_results
 from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.known import KINDS, Known, known_implementations, likenesses, named
 from dmlcts.reports.summaries.overview import SUBJECTS, overview
-from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing, position
+from dmlcts.reports.summaries.plotting import Bucket, Track, drawing, position
 from dmlcts.reports.views import html
 from dmlcts.reports.views.markdown import summary
 from dmlcts.specs import DataType
@@ -444,7 +444,7 @@ def test_a_histogram_is_drawn_as_bars_and_single_values_as_marks() -> None:
         Bucket(0x40000000, 0x407FFFFF, 0, 10),
         Bucket(0x7FC00000, 0x7FC00000, 1),
     )
-    drawn = drawing(DataType.FLOAT32, [Lane("a <lane>", buckets)], 'it\'s "so"')
+    drawn = drawing(DataType.FLOAT32, [Track("a <lane>", buckets)], 'it\'s "so"')
     assert drawn.count('class="bar"') == 1
     assert drawn.count('class="mark"') == 1
     assert "5 of 10 wrong" in drawn

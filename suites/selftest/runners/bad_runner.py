@@ -183,7 +183,7 @@ class other_version(Right):  # noqa: N801
 
 
 @bad("open", "BackendUnavailable", "speak 7")
-class says_other_version(Right):  # noqa: N801
+class sends_other_version(Right):  # noqa: N801
     def hello(self) -> Any:
         return 8, b"I speak 7"
 
@@ -394,7 +394,7 @@ class dribbles(Right):  # noqa: N801
 
 
 @bad("none", "", "")
-class never_says_bye(Right):  # noqa: N801
+class never_sends_bye(Right):  # noqa: N801
     def answer(self, kind: int, payload: bytes) -> Any:
         if kind == BYE:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

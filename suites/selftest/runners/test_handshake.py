@@ -85,7 +85,7 @@ def test_strangers_take_no_place_of_those_who_know_the_secret(plain_runner: Path
         assert all(works(device) for device in (first, *devices))
 
 
-def says_nothing(stranger: socket.socket) -> None:
+def sends_nothing(stranger: socket.socket) -> None:
     """It never does."""
 
 
@@ -99,7 +99,7 @@ def begins(stranger: socket.socket) -> None:
     stranger.sendall(request("begin", 1, NONCE))
 
 
-@pytest.mark.parametrize("does", [says_nothing, dribbles, begins])
+@pytest.mark.parametrize("does", [sends_nothing, dribbles, begins])
 @pytest.mark.size("all", thorough=1)
 def test_a_connection_that_proves_nothing_is_ended(
     plain_runner: Path, secret: str, does: Callable[[socket.socket], None]
@@ -133,7 +133,7 @@ def test_a_hello_proves_enough_where_there_is_no_secret(plain_runner: Path) -> N
 # Nothing to guess from.
 
 
-def said(port: int, *asked: bytes) -> bytes:
+def sent_by(port: int, *asked: bytes) -> bytes:
     """Everything that a runner sends to whoever says this, to its end."""
     data = b""
     with connected(port) as stranger, contextlib.suppress(ConnectionError):
@@ -180,7 +180,7 @@ def test_a_stranger_gets_nothing_that_depends_on_the_secret(plain_runner: Path, 
         path = str(tmp_path / f"secret-{number}")
         authentication.write_secret(path)
         with listening(plain_runner, "--secret", path) as (port, _):
-            replies = answers(said(port, *PROBES[name]))
+            replies = answers(sent_by(port, *PROBES[name]))
         drawn = [
             payload for kind, status, _, payload in replies if kind == 0x8000 | KNOWN.kinds["begin"] and not status
         ]
@@ -194,12 +194,12 @@ def test_a_stranger_gets_nothing_that_depends_on_the_secret(plain_runner: Path, 
 
 def test_a_runner_draws_anew_for_each(plain_runner: Path, secret: str) -> None:
     with listening(plain_runner, "--secret", secret) as (port, _):
-        assert len({answers(said(port, BEGIN))[0][3] for _ in range(5)}) == 5
+        assert len({answers(sent_by(port, BEGIN))[0][3] for _ in range(5)}) == 5
 
 
 def test_an_earlier_suite_is_told_what_to_do(plain_runner: Path, secret: str) -> None:
     with listening(plain_runner, "--secret", secret) as (port, _):
-        ((_, status, _, text),) = answers(said(port, request("challenge", 1, NONCE)))
+        ((_, status, _, text),) = answers(sent_by(port, request("challenge", 1, NONCE)))
     assert status == KNOWN.statuses["denied"]
     assert b"the suite proves the secret first" in text
 

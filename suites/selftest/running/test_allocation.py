@@ -38,7 +38,7 @@ _HELD = """
 import sys
 import numpy as np
 from dmlcts.suites.cases.allocation import keep_freed_memory
-from dmlcts.backends.growth import Trimmer, resident_bytes
+from dmlcts.backends.memory_increase import Trimmer, resident_bytes
 keep_freed_memory()
 before, trimmer = resident_bytes(), Trimmer(int(sys.argv[1]) << 20)
 large = [np.ones(1 << 20, np.uint8) for _ in range(200)]

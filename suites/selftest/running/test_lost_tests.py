@@ -233,7 +233,7 @@ def again(
 def test_each_lost_test_runs_or_is_lost_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     tests = [f"t.py::{name}" for name in "abcd"]
     rerun, seen = again(monkeypatch, lambda key, how: key.endswith("b"), tests)
-    assert (rerun.interrupted, len(rerun.told)) == (False, 1)
+    assert (rerun.interrupted, len(rerun.reported)) == (False, 1)
     assert {name[-1]: outcome for name, outcome in seen.items()} == {
         "a": Outcome.PASS,
         "b": Outcome.HARNESS_ERROR,
@@ -245,15 +245,15 @@ def test_each_lost_test_runs_or_is_lost_twice(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_shares_the_judges_process_gets_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     rerun, seen = again(monkeypatch, lambda key, how: how == "none", ["t.py::a"], ["t.py::a"], "none")
-    assert (rerun.told, list(seen.values())) == ((), [Outcome.PASS])
+    assert (rerun.reported, list(seen.values())) == ((), [Outcome.PASS])
 
 
 def test_processes_that_all_die_are_not_started_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     tests = [f"t.py::{number}" for number in range(40)]
     rerun, seen = again(monkeypatch, lambda key, how: True, tests, tests)
     assert (rerun.interrupted, len(seen)) == (True, rerunning.MOST_DEATHS)
-    assert rerun.told[1].startswith("32 tests did not run, for 8 processes died: values/t.py::8, ")
-    assert "and 28 more; continue with `dmlcts run --resume results`" in rerun.told[1]
+    assert rerun.reported[1].startswith("32 tests did not run, for 8 processes died: values/t.py::8, ")
+    assert "and 28 more; continue with `dmlcts run --resume results`" in rerun.reported[1]
 
 
 @pytest.mark.parametrize("fallen", [True, False])

@@ -67,7 +67,7 @@ RUN = RunInfo(
     started=STARTED,
     finished=STARTED + timedelta(seconds=3.25),
 )
-OWED = [(clause.id, CLIP, "FLOAT32", clause.obligation) for clause in CLAUSES]
+REQUIRED = [(clause.id, CLIP, "FLOAT32", clause.obligation) for clause in CLAUSES]
 
 
 def tally(clause: str, outcome: Outcome = Outcome.PASS, cases: int = 1, data_type: str = "FLOAT32") -> ClauseTally:
@@ -83,7 +83,7 @@ ALL = item(*(tally(clause.id) for clause in CLAUSES))
 
 
 def results_of(
-    *items: ItemRecord, obligations: Iterable[tuple[str, str, str, str]] = OWED, **more: Any
+    *items: ItemRecord, obligations: Iterable[tuple[str, str, str, str]] = REQUIRED, **more: Any
 ) -> dict[str, Any]:
     results = build_results(items, obligations, RUN, TABLES, **more)
     validate_results(json.loads(json.dumps(results)))
@@ -196,9 +196,9 @@ def test_an_owed_row_that_nobody_checked_is_skipped(clause: str) -> None:
     "records", [[], [item(tally("a.required", Outcome.SKIPPED, 0))], [item(tally("a.required", cases=0))]]
 )
 def test_an_owed_row_that_the_device_does_not_claim_is_not_supported(records: list[ItemRecord]) -> None:
-    results = results_of(*records, obligations=OWED[:1], unsupported={(CLIP, "FLOAT32")})
+    results = results_of(*records, obligations=REQUIRED[:1], unsupported={(CLIP, "FLOAT32")})
     assert (results["verdict"], row_of(results, "a.required")["outcome"]) == ("INCOMPLETE", "not_supported")
-    other = results_of(*records, obligations=OWED[:1], unsupported={(CLIP, "INT8")})
+    other = results_of(*records, obligations=REQUIRED[:1], unsupported={(CLIP, "INT8")})
     assert row_of(other, "a.required")["outcome"] == "skipped"
 
 
@@ -336,7 +336,7 @@ def test_how_tallies_are_spread_over_workers_changes_nothing(tallies: list[Claus
 
 def test_only_the_volatile_fields_differ_between_equal_runs() -> None:
     later = RunInfo(**{**vars(RUN), "started": STARTED + timedelta(days=1), "environment": {**RUN.environment, "x": 1}})
-    first, second = build_results([ALL], OWED, RUN, TABLES), build_results([ALL], OWED, later, TABLES)
+    first, second = build_results([ALL], REQUIRED, RUN, TABLES), build_results([ALL], REQUIRED, later, TABLES)
     assert {key for key in first if first[key] != second[key]} <= set(VOLATILE)
     assert stable(first) == stable(second)
     assert {*first} - {*stable(first)} == set(VOLATILE)
@@ -381,7 +381,7 @@ def test_the_schemas_know_every_outcome_and_data_type() -> None:
 
 
 def _altered(path: str, value: object) -> dict[str, Any]:
-    document = json.loads(json.dumps(build_results([ALL], OWED, RUN, TABLES)))
+    document = json.loads(json.dumps(build_results([ALL], REQUIRED, RUN, TABLES)))
     *parents, last = path.strip("/").split("/")
     target: Any = document
     for part in parents:
@@ -448,7 +448,7 @@ def test_what_is_no_document_is_refused(value: object) -> None:
 
 
 def test_results_are_read_from_a_file_or_its_folder(tmp_path: Path) -> None:
-    results = build_results([ALL], OWED, RUN, TABLES)
+    results = build_results([ALL], REQUIRED, RUN, TABLES)
     (tmp_path / "results.json").write_text(json.dumps(results), encoding="utf-8")
     assert load_results(tmp_path) == load_results(tmp_path / "results.json") == results
     assert verdict_of(load_results(tmp_path)) is Verdict.CONFORMANT

@@ -167,7 +167,7 @@ def test_the_newest_and_widest_result_of_a_version_is_its_column() -> None:
     assert len(implementation.kept) == 2
     narrow = conformant()
     narrow["clauses"] = [row for row in narrow["clauses"] if row["operator"] == "ELEMENT_WISE_CLIP"]
-    ((column,),) = [one.columns for one in collected([kept(older), kept(narrow)]).implementations]
+    ((column,),) = [item.columns for item in collected([kept(older), kept(narrow)]).implementations]
     assert column.results["verdict"] == "NOT_CONFORMANT", "the newer result judged fewer operators"
 
 

@@ -27,24 +27,24 @@ class Canned:
     """A transport whose runner said everything beforehand."""
 
     def __init__(self, data: bytes) -> None:
-        self.said_all, self.at, self.asked = data, 0, b""
+        self.everything_sent, self.at, self.asked = data, 0, b""
 
     def send(self, parts: Sequence[Part]) -> None:
         self.asked += b"".join(parts)
 
     def receive(self, into: memoryview, deadline: float | None) -> None:
-        if len(self.said_all) - self.at < len(into):
+        if len(self.everything_sent) - self.at < len(into):
             raise ProcessLost("crash", "ended", "it ended")
-        into[:] = self.said_all[self.at : self.at + len(into)]
+        into[:] = self.everything_sent[self.at : self.at + len(into)]
         self.at += len(into)
 
     def pending(self) -> bool:
         return False  # it said everything at once
 
-    def check_growth(self) -> None:
+    def check_memory(self) -> None:
         pass
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         return ""
 
     def lost(self, title: str, text: str) -> ProcessLost:

@@ -138,14 +138,14 @@ def test_a_run_s_summary_is_plain() -> None:
         lambda results, other: difference_text(difference(other, results), TABLES),
         lambda results, other: findings.page(results, TABLES, None, f"dmlcts findings {EVIL}"),
         lambda results, other: comparison_markdown(compare([Column(EVIL, results), Column("b", other)], TABLES)),
-        lambda one, other: comparison_page(compare([Column(EVIL, one), Column("b", other)], TABLES)),
-        lambda one, other: migration_markdown(migration(Column(EVIL, one), Column("b", other), TABLES, ())),
-        lambda one, other: migration_page(migration(Column(EVIL, one), Column("b", other), TABLES, ())),
+        lambda first, other: comparison_page(compare([Column(EVIL, first), Column("b", other)], TABLES)),
+        lambda first, other: migration_markdown(migration(Column(EVIL, first), Column("b", other), TABLES, ())),
+        lambda first, other: migration_page(migration(Column(EVIL, first), Column("b", other), TABLES, ())),
     ],
     ids=["markdown", "diff", "findings", "comparison", "page", "migration", "migration page"],
 )
-def test_every_view_of_results_is_plain(tell: Callable[[Any, Any], str]) -> None:
-    text = tell(evil_results(), failing())
+def test_every_view_of_results_is_plain(view: Callable[[Any, Any], str]) -> None:
+    text = view(evil_results(), failing())
     assert not [character for character in DANGEROUS if character in text]
     assert "planted" in text
 
@@ -333,7 +333,7 @@ def test_every_command_prints_in_one_place() -> None:
         if "selftest" not in path.parts and prints_by_itself(path.read_text(encoding="utf-8"))
     }
     measured = ("isolation_overhead", "sweep_variants", "wgpu_overhead")  # tables of figures, to be read as they come
-    assert own == {"suites/console/saying.py", *(f"suites/benchmarks/{name}.py" for name in measured)}
+    assert own == {"suites/console/printing.py", *(f"suites/benchmarks/{name}.py" for name in measured)}
     assert prints_by_itself("import click\nclick.echo('x')\n")
 
 

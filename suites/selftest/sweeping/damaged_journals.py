@@ -23,13 +23,13 @@ class Damage:
     Attributes:
         name: in a few words.
         why: how it comes about, or what it would gain whoever wrote it.
-        said: what the refusal says, besides the journal's path; "" where the journal is still good.
+        wording: what the refusal says, besides the journal's path; "" where the journal is still good.
         change: makes it of a whole journal's lines, each with its line break.
     """
 
     name: str
     why: str
-    said: str
+    wording: str
     change: Change
 
 

@@ -13,8 +13,8 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import Totals
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-from dmlcts.suites.sweeping.crews.workers import Alone, Job, Orders, Worker
 from dmlcts.suites.sweeping.record import publish
+from dmlcts.suites.sweeping.worker_pools.workers import Alone, Job, Orders, Worker
 
 
 class _Impatient(Alone):

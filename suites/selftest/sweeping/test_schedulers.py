@@ -15,7 +15,7 @@ import pytest
 
 from dmlcts.specs import UsageError
 from dmlcts.suites.selftest.conftest import Ran
-from dmlcts.suites.sweeping.crews.schedulers import check_scheduler
+from dmlcts.suites.sweeping.worker_pools.schedulers import check_scheduler
 
 msgpack = pytest.importorskip("msgpack", reason="needs distributed (the extra `cluster`)")
 SECONDS = 2.0

@@ -20,11 +20,11 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.sweeping.blocks import streaming, targets
 from dmlcts.suites.sweeping.blocks.explaining import explain
-from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.sweep_judge import SweepJudge
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals, added
-from dmlcts.suites.sweeping.crews import workers
-from dmlcts.suites.sweeping.crews.workers import together
+from dmlcts.suites.sweeping.worker_pools import workers
+from dmlcts.suites.sweeping.worker_pools.workers import together
 
 TABLES = load_tables()
 SIZE = 1 << 14
@@ -43,11 +43,11 @@ def clipping(data_type: DataType) -> Target:
     return Target("ELEMENT_WISE_CLIP", data_type, {"ScaleBias": None, **bounds}, "clip.values", "patterns", 1 << 32)
 
 
-def station_of(made: Any, messages: list[str], *, compiled: bool = False, **streams: Any) -> Station:
+def sweep_judge_of(made: Any, messages: list[str], *, compiled: bool = False, **streams: Any) -> SweepJudge:
     """A station that streams; what it tells besides is added to a list."""
     stream_options = {"threads": 2, "least": 1, "report": messages.append, "tensor_elements": SIZE, **streams}
     bench = Bench(made.__name__, made(), {}, TABLES)
-    return Station(bench, streams=stream_options, compiled=compiled, tensor_elements=SIZE)
+    return SweepJudge(bench, streams=stream_options, compiled=compiled, tensor_elements=SIZE)
 
 
 class Judged:
@@ -62,12 +62,12 @@ class Judged:
         compiled: bool = False,
         **streams: Any,
     ) -> None:
-        self.told: list[str] = []
+        self.messages: list[str] = []
         made.opened = 0
         self.target = target or rounding()
-        self.station = station_of(made, self.told, compiled=compiled, **streams)
-        self.bench = self.station.bench
-        self.totals = self.station.judge_several(self.target, blocks)
+        self.sweep_judge = sweep_judge_of(made, self.messages, compiled=compiled, **streams)
+        self.bench = self.sweep_judge.bench
+        self.totals = self.sweep_judge.judge_several(self.target, blocks)
         self.streams = made.opened
         self.whole = added(self.totals)
 
@@ -80,7 +80,7 @@ class Judged:
 
 
 def ordinarily(made: Any, target: Target | None = None, blocks: list[Block] = BLOCKS) -> list[Totals]:
-    block_judge = Station(Bench(made.__name__, made(), {}, TABLES), compiled=False, tensor_elements=SIZE)
+    block_judge = SweepJudge(Bench(made.__name__, made(), {}, TABLES), compiled=False, tensor_elements=SIZE)
     return [block_judge.judge(target or rounding(), block) for block in blocks]
 
 
@@ -110,7 +110,7 @@ def test_a_stream_says_of_right_outputs_what_uploading_says(target: Target, comp
     blocks = [Block(0, start, 1 << 16) for start in starts]
     judged = Judged(Streaming, blocks, target, compiled=compiled)
     assert judged.streams == 1
-    assert not judged.told
+    assert not judged.messages
     assert judged.whole.clean
     assert without_times(judged.totals) == without_times(ordinarily(Streaming, target, blocks))
 
@@ -146,7 +146,7 @@ def test_a_right_output_that_equals_the_poison_is_no_unwritten_one() -> None:
     flipped = Block(0, 0xBF35_0000, 1 << 16)
     judged = Judged(Streaming, [block, flipped], wide)
     assert judged.whole.clean
-    assert not judged.told
+    assert not judged.messages
 
 
 # What is not worth a stream, or has none -----------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_where_there_is_no_stream_all_is_uploaded() -> None:
     for made in (Without, Unable):
         judged = Judged(made)
         assert judged.whole.clean
-        assert (judged.streams, judged.told) == (0, [])
+        assert (judged.streams, judged.messages) == (0, [])
     for different in ({"least": 1 << 40}, {"tensor_elements": 12_345}):
         assert Judged(Streaming, **different).streams == 0
 
@@ -208,7 +208,7 @@ def test_one_wrong_element_is_found_and_told_as_the_operators(compiled: bool) ->
     assert [total.wrong for total in judged.totals] == [0, 0, 1, 0]
     assert judged.whole.suspects[0].bits == OneWrong.pattern
     assert judged.clauses() == {"round.nearest-even"}
-    assert not judged.told
+    assert not judged.messages
     assert without_times(judged.totals) == without_times(ordinarily(OneWrong))
 
 
@@ -263,7 +263,7 @@ def test_what_happens_to_memory_is_seen_in_a_stream(made: Any, counter: str) -> 
     judged = Judged(made)
     assert getattr(judged.whole, counter)
     assert judged.streams
-    assert not judged.told
+    assert not judged.messages
     assert without_times(judged.totals) == without_times(ordinarily(made))
 
 
@@ -299,10 +299,10 @@ def test_what_comes_out_wrong_once_is_told_though_it_comes_out_right_again(made:
     judged = Judged(made)
     assert judged.whole.wrong == (SIZE if made is NeverRan else 1)
     assert judged.clauses() == {"execution.repeatable"}
-    assert not judged.told
+    assert not judged.messages
 
 
-class AltersOnce(Streaming):
+class AltersInputsOneTime(Streaming):
     """In streams an input is changed once, after it was read."""
 
     runs = 0
@@ -317,11 +317,11 @@ class AltersOnce(Streaming):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_an_input_that_is_changed_once_is_told(compiled: bool) -> None:
-    AltersOnce.runs = 0
-    judged = Judged(AltersOnce, compiled=compiled)
+    AltersInputsOneTime.runs = 0
+    judged = Judged(AltersInputsOneTime, compiled=compiled)
     assert [total.altered for total in judged.totals] == [0, 0, 0, 1]
     assert "the input holds 0x3f83c004 where 0x3f83c005 is due" in judged.whole.troubles[0].text
-    assert not judged.told
+    assert not judged.messages
 
 
 # A fill that lies ----------------------------------------------------------------------------------------
@@ -378,11 +378,11 @@ def test_a_fill_that_lies_is_told_and_not_blamed_on_the_operator(made: Any, mess
     judged = Judged(made, blocks)
     assert judged.whole.clean
     assert judged.whole.elements == 4 << 16
-    (line,) = judged.told
+    (line,) = judged.messages
     assert message in line
     assert "does not prepare what it is told to" in line
     before = judged.streams
-    assert judged.station.judge_several(judged.target, blocks)[0].clean
+    assert judged.sweep_judge.judge_several(judged.target, blocks)[0].clean
     assert made.opened == before, "no further stream is opened"
 
 
@@ -434,7 +434,7 @@ def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(e
                 raise error("gone with the wind")
 
     messages: list[str] = []
-    block_judge = station_of(Opening, messages)
+    block_judge = sweep_judge_of(Opening, messages)
     block_judge.prepare(rounding())
     block_judge.prepare(rounding("TOWARD_ZERO"))
     assert Opening.opened == 1
@@ -451,7 +451,7 @@ def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(e
 
 
 def test_a_stream_that_was_prepared_is_the_one_that_is_flown() -> None:
-    block_judge = station_of(Streaming, [])
+    block_judge = sweep_judge_of(Streaming, [])
     Streaming.opened = 0
     block_judge.prepare(rounding())
     assert Streaming.opened == 1
@@ -466,12 +466,12 @@ def test_a_stream_that_fails_is_no_fault_of_the_operator() -> None:
     Failing.runs = 0
     judged = Judged(Failing)
     assert judged.whole.clean
-    (text,) = judged.told
+    (text,) = judged.messages
     assert "gone with the wind" in text
     for _ in range(3):
         Failing.runs = 5
-        judged.station.judge_several(judged.target, BLOCKS)
-    assert len(judged.told) == 3, "after three ends there are no more streams"
+        judged.sweep_judge.judge_several(judged.target, BLOCKS)
+    assert len(judged.messages) == 3, "after three ends there are no more streams"
 
 
 def test_what_is_no_array_ends_the_stream() -> None:
@@ -481,7 +481,7 @@ def test_what_is_no_array_ends_the_stream() -> None:
 
     judged = Judged(Garbling)
     assert judged.whole.clean
-    assert "no array of" in judged.told[0]
+    assert "no array of" in judged.messages[0]
 
 
 def test_threads_have_ended_before_a_lost_device_is_closed() -> None:
@@ -494,9 +494,9 @@ def test_threads_have_ended_before_a_lost_device_is_closed() -> None:
     judging: set[int] = set()
     Watching.runs = 0
     judged = Judged.__new__(Judged)
-    from dmlcts.suites.sweeping.blocks.flights import Flight
+    from dmlcts.suites.sweeping.blocks.target_streams import TargetStream
 
-    original = Flight._judged
+    original = TargetStream._judged
 
     def slow(self: Any, *arguments: Any) -> Any:
         judging.add(threading.get_ident())
@@ -507,7 +507,7 @@ def test_threads_have_ended_before_a_lost_device_is_closed() -> None:
             judging.discard(threading.get_ident())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Flight, "_judged", slow)
+        patch.setattr(TargetStream, "_judged", slow)
         judged = Judged(Watching)
     assert judged.whole.stopped == 1
 
@@ -572,7 +572,7 @@ def module(tmp_path: Path) -> Path:
 def isolated(path: Path, name: str) -> tuple[Totals, list[str]]:
     messages: list[str] = []
     bench = Bench(name, IsolatedBackend(f"{path}:{name}"), {}, TABLES)
-    block_judge = Station(
+    block_judge = SweepJudge(
         bench,
         compiled=False,
         tensor_elements=SIZE,

@@ -30,8 +30,8 @@ from dmlcts.suites.selftest.sweeping.test_sweeping import ROUND16, TABLES, Halve
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import Totals
 from dmlcts.suites.sweeping.conducting import Sweep, Unaccounted, conduct, held
-from dmlcts.suites.sweeping.crews.workers import Alone, Job, Orders, Worker
 from dmlcts.suites.sweeping.journal import NAME
+from dmlcts.suites.sweeping.worker_pools.workers import Alone, Job, Orders, Worker
 
 __all__ = ["small_disk"]  # a fixture
 SWEEP = ("sweep", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16", "-n", "1")
@@ -58,7 +58,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_catalogue_is_one() -> None:
-    refused = [damage for damage in DAMAGES if damage.said]
+    refused = [damage for damage in DAMAGES if damage.wording]
     assert len(refused) >= 30
     assert len({damage.name for damage in DAMAGES}) == len(DAMAGES)
     assert all(damage.why for damage in DAMAGES)
@@ -72,14 +72,14 @@ def test_a_damaged_journal_is_refused_in_one_line(damage: Damage, finished: Path
     path.write_bytes(damage.change(path.read_bytes().splitlines(keepends=True)))
     before = {place: place.read_bytes() for place in folder.rglob("*") if place.is_file()}
     sweep = planned(folder)
-    if not damage.said:
+    if not damage.wording:
         with held(sweep, resume=True):
             assert sweep.elements == len(sweep.done) << 16
         return
     with pytest.raises(DmlctsError) as refused, held(sweep, resume=True):
         pass
     message = str(refused.value)
-    assert damage.said in message
+    assert damage.wording in message
     assert str(path) in message
     assert "\n" not in message
     assert len(message) < 400 + len(str(path))

@@ -32,9 +32,9 @@ from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.strangers import corrupting
 from dmlcts.suites.sweeping.blocks.targets import Plan, resized
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-from dmlcts.suites.sweeping.crews.processes import Processes
-from dmlcts.suites.sweeping.crews.workers import Orders
 from dmlcts.suites.sweeping.record import publish
+from dmlcts.suites.sweeping.worker_pools.processes import Processes
+from dmlcts.suites.sweeping.worker_pools.workers import Orders
 
 CORRUPTING = "dmlcts.suites.selftest.strangers.corrupting"
 TABLES = load_tables()

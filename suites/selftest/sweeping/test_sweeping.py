@@ -31,7 +31,7 @@ from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.selftest.tables.test_fourth_operator import table
 from dmlcts.suites.sweeping.blocks.classes import classes_between, classes_of
 from dmlcts.suites.sweeping.blocks.explaining import explain
-from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.sweep_judge import SweepJudge
 from dmlcts.suites.sweeping.blocks.targets import (
     FINITE_FLOAT16,
     Block,
@@ -44,9 +44,9 @@ from dmlcts.suites.sweeping.blocks.targets import (
 )
 from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals, added
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-from dmlcts.suites.sweeping.crews.workers import Alone, Job, Orders, Worker
 from dmlcts.suites.sweeping.journal import NAME
 from dmlcts.suites.sweeping.record import publish
+from dmlcts.suites.sweeping.worker_pools.workers import Alone, Job, Orders, Worker
 
 TABLES = load_tables()
 LEVEL = FeatureLevel.parse("5.0")
@@ -197,7 +197,7 @@ def test_classes_are_counted_without_looking() -> None:
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong(concurrency: int) -> None:
-    block_judge = Station(bench_of(Reference), slots=concurrency, tensor_elements=1 << 15)
+    block_judge = SweepJudge(bench_of(Reference), slots=concurrency, tensor_elements=1 << 15)
     for target in everything().targets:
         if target.kind == "patterns" and target.data_type.itemsize == 2:
             totals = block_judge.judge(target, Block(0, 0, target.size))
@@ -222,7 +222,7 @@ def test_a_right_implementation_has_nothing_wrong(concurrency: int) -> None:
     ],
 )
 def test_what_is_permitted_raises_no_alarm(name: str) -> None:
-    block_judge = Station(bench_of(getattr(permitted, name)), compiled=False)
+    block_judge = SweepJudge(bench_of(getattr(permitted, name)), compiled=False)
     accepted = 0
     for number, target in enumerate(everything().targets):
         if not target.data_type.is_floating:
@@ -255,7 +255,7 @@ def test_wrong_values_are_counted_exactly_whatever_the_tensors() -> None:
     x = x[~np.isnan(x)].astype(np.float64)
     wrong = np.floor(x + 0.5) != np.trunc(x + np.copysign(0.5, x))
     all_totals = [
-        Station(bench_of(HalvesUp), slots=concurrency, tensor_elements=size).judge(target, Block(0, 0, 1 << 16))
+        SweepJudge(bench_of(HalvesUp), slots=concurrency, tensor_elements=size).judge(target, Block(0, 0, 1 << 16))
         for concurrency, size in ((1, 1 << 16), (1, 5000), (2, 1 << 13))
     ]
     for totals in all_totals:
@@ -278,7 +278,7 @@ def test_a_failure_of_one_input_in_4_billion_is_found_and_replayed() -> None:
 def test_what_a_position_makes_wrong_is_not_blamed_on_the_value() -> None:
     bench = bench_of(Index65536)
     target = rounding("TOWARD_ZERO", size=1 << 17)
-    totals = Station(bench, tensor_elements=1 << 17).judge(target, Block(0, 0x3F80_0000, 1 << 17))
+    totals = SweepJudge(bench, tensor_elements=1 << 17).judge(target, Block(0, 0x3F80_0000, 1 << 17))
     assert totals.wrong == 1
     (failure,) = explain(bench, target, totals, Settings.read(backend="cpu"))
     assert failure.clause == "tensor.position"

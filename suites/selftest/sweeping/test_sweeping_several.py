@@ -36,12 +36,12 @@ from dmlcts.suites.sweeping.blocks.operands import (
     sampled,
     singles_of,
 )
-from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.sweep_judge import SweepJudge
 from dmlcts.suites.sweeping.blocks.targets import Block, Plan, Target, described, plan, subject_of
 from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-from dmlcts.suites.sweeping.crews.workers import Alone, Orders, Worker
 from dmlcts.suites.sweeping.record import publish
+from dmlcts.suites.sweeping.worker_pools.workers import Alone, Orders, Worker
 
 TABLES = load_tables()
 LEVEL = FeatureLevel("6.4")
@@ -173,7 +173,7 @@ def test_a_sample_begins_with_edge_values_and_follows_from_its_seed() -> None:
 @pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong() -> None:
     """All 8-bit combinations, and stretches of wider ones around zero, the limits, infinities and NaN."""
-    block_judge = Station(bench_of(Right), slots=2, tensor_elements=1 << 13)
+    block_judge = SweepJudge(bench_of(Right), slots=2, tensor_elements=1 << 13)
     kinds = set()
     for number, target in enumerate(of_several()):
         places = [0]
@@ -236,7 +236,7 @@ def test_one_wrong_combination_of_4_billion_is_found_told_and_replayed(
 ) -> None:
     target = target_of(operator, *types)
     bench = bench_of(made)
-    block_judge = Station(bench, tensor_elements=1 << 17)
+    block_judge = SweepJudge(bench, tensor_elements=1 << 17)
     start = number >> 20 << 20
     totals = block_judge.judge(target, Block(0, start, 1 << 20))
     assert (totals.wrong, totals.elements) == (1, 1 << 20)
@@ -264,11 +264,11 @@ class LowWords(Right):
 def test_a_comparison_of_low_words_is_found_in_the_sample() -> None:
     target = target_of("LOGICAL_EQUALS", INT64, INT64, UINT8)
     bench = bench_of(LowWords)
-    totals = Station(bench).judge(target, Block(0, 0, 1 << 16))
+    totals = SweepJudge(bench).judge(target, Block(0, 0, 1 << 16))
     assert totals.wrong > 10
     (failure, *_) = explain(bench, target, totals, Settings.read(backend="cpu"))
     assert failure.clause == "logical-equals.formula"
-    assert Station(bench_of(Right)).judge(target, Block(0, 0, 1 << 16)).clean
+    assert SweepJudge(bench_of(Right)).judge(target, Block(0, 0, 1 << 16)).clean
 
 
 class ByPlace(Right):
@@ -284,7 +284,7 @@ class ByPlace(Right):
 def test_what_a_place_makes_wrong_is_not_blamed_on_the_operands() -> None:
     target = target_of("ADD", INT16, INT16, INT16)
     bench = bench_of(ByPlace)
-    totals = Station(bench, tensor_elements=1 << 17).judge(target, Block(0, 0, 1 << 17))
+    totals = SweepJudge(bench, tensor_elements=1 << 17).judge(target, Block(0, 0, 1 << 17))
     assert totals.wrong == 1
     (failure,) = explain(bench, target, totals, Settings.read(backend="cpu"))
     assert failure.clause == "tensor.position"
@@ -397,7 +397,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_a_worker_s_answer_about_pairs_that_cannot_be_is_refused() -> None:
     target = target_of("ADD", INT8, INT8, INT8)
     block = Block(0, 0, 1 << 16)
-    totals = Station(bench_of(Saturating)).judge(target, block)
+    totals = SweepJudge(bench_of(Saturating)).judge(target, block)
     assert not unaccounted(totals, target, block)
     beyond = Totals.from_json(totals.to_json())
     beyond.wrong, beyond.exact = 1, beyond.exact - 1
@@ -440,7 +440,7 @@ def test_the_judge_agrees_with_the_oracle_on_right_other_and_wrong_outputs() -> 
 
 def test_the_first_block_of_every_operator_and_type_holds_on_the_cpu() -> None:
     bench = Settings.read(backend="cpu", isolation="none").open()
-    block_judge = Station(bench, tensor_elements=1 << 8, compiled=False)
+    block_judge = SweepJudge(bench, tensor_elements=1 << 8, compiled=False)
     targets = plan(TABLES, bench.level, operators=TABLES.operators.values(), data_types=DataType).targets
     kinds = {
         (candidate.operator, str(candidate.signature), candidate.data_type, candidate.kind): candidate

@@ -215,5 +215,7 @@ def test_every_data_type_has_an_element_on_every_path() -> None:
         known_elements = elements(native_float16=native, native_int64=native)
         assert set(known_elements) == set(DataType)
         assert {
-            element.data_type.itemsize * element.lanes for element in known_elements.values() if element.lanes > 1
+            element.data_type.itemsize * element.elements_per_word
+            for element in known_elements.values()
+            if element.elements_per_word > 1
         } == {4}

@@ -19,7 +19,7 @@ from dmlcts.suites.cases.memory import aligned_memory
 from dmlcts.suites.selftest.descriptions import described
 from dmlcts.suites.selftest.sweeping.test_streaming import rounding, without_times
 from dmlcts.suites.selftest.wgpu.wgpu_bench import CLIP, ROUND, open_or_skip
-from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.sweep_judge import SweepJudge
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import added
 
@@ -160,7 +160,7 @@ def judged(device: WgpuDevice, **streams: Any) -> tuple[Any, list[str]]:
     messages: list[str] = []
     bench = Bench("wgpu", None, {}, load_tables(), device=device)
     stream_options = {"threads": 2, "least": 1, "report": messages.append, "tensor_elements": 1 << 16, **streams}
-    block_judge = Station(bench, streams=stream_options, tensor_elements=1 << 16, compiled=False)
+    block_judge = SweepJudge(bench, streams=stream_options, tensor_elements=1 << 16, compiled=False)
     totals = block_judge.judge_several(rounding(), BLOCKS)
     block_judge.finish()
     return totals, messages

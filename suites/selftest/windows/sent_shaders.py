@@ -146,9 +146,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("versions", nargs="*", help="releases that were fetched; all of them where none is named")
     options = parser.parse_args(arguments)
     there = [release.version for release in windows_releases.RELEASES if release.library(cache_folder()).is_file()]
-    say = sys.stdout.write
-    say("| release | operators | compiled | refused | in DXIL | in shader model 5 | unsupported | without a shader |\n")
-    say("|---|---|---|---|---|---|---|---|\n")
+    print_line = sys.stdout.write
+    print_line(
+        "| release | operators | compiled | refused | in DXIL | in shader model 5 | unsupported | without a shader |\n"
+    )
+    print_line("|---|---|---|---|---|---|---|---|\n")
     for version in options.versions or there:
         with DirectMLBackend().open(library=version) as device:
             sent = sent_by(device, asked())
@@ -156,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
         text = ", ".join(f"{count}: {name}" for name, count in sorted(feature_counts.items())) or "none"
         counts = (len(sent.operators), sent.compiled, sent.refused, len(sent.dxil), len(sent.older))
         cells = (version, *counts, text, sent.without)
-        say(f"| {' | '.join(map(str, cells))} |\n")
+        print_line(f"| {' | '.join(map(str, cells))} |\n")
         sys.stdout.flush()
     return 0
 

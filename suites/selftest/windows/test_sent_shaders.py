@@ -16,9 +16,9 @@ from dmlcts.suites.selftest.bytecode.assembling import (
     Tokens,
     U,
     declared,
+    instruction,
     literal,
     of,
-    one,
     operand,
     part,
     structured,
@@ -35,18 +35,18 @@ def made(*code: Tokens) -> bytes:
 
 
 def test_a_shader_without_any_of_it_has_nothing_to_be_named() -> None:
-    assert features(made(one(54, to(0), literal(1)))) == frozenset()
+    assert features(made(instruction(54, to(0), literal(1)))) == frozenset()
 
 
 @pytest.mark.parametrize(
     "code, name",
     [
-        (one(173, operand(U, 0, mask="x"), literal(0), literal(1)), "an atomic (atomic_iadd)"),
-        (one(180, to(0), operand(U, 0, mask="x"), literal(0), literal(1)), "an atomic (imm_atomic_iadd)"),
-        (one(191, to(0, "xy"), of(0, "xyxy"), of(1, "xyxy")), "double precision (dadd)"),
-        (one(202, to(0, "xy"), of(0)), "double precision (ftod)"),
-        (one(105, words=[0, 4, 4]), "indexable registers (x#)"),
-        (one(54, to(0), operand(INDEXABLE, 0, text="x", row=0)), "indexable registers (x#) of shader model 5"),
+        (instruction(173, operand(U, 0, mask="x"), literal(0), literal(1)), "an atomic (atomic_iadd)"),
+        (instruction(180, to(0), operand(U, 0, mask="x"), literal(0), literal(1)), "an atomic (imm_atomic_iadd)"),
+        (instruction(191, to(0, "xy"), of(0, "xyxy"), of(1, "xyxy")), "double precision (dadd)"),
+        (instruction(202, to(0, "xy"), of(0)), "double precision (ftod)"),
+        (instruction(105, words=[0, 4, 4]), "indexable registers (x#)"),
+        (instruction(54, to(0), operand(INDEXABLE, 0, text="x", row=0)), "indexable registers (x#) of shader model 5"),
         ([53 | 3 << 11, 6, 1, 2, 3, 4], "an immediate constant buffer (icb)"),
     ],
 )

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge, Judged
 from dmlcts.suites.sweeping.blocks.classes import CLASSES, classes_between, classes_of
-from dmlcts.suites.sweeping.blocks.lanes import Lane, Tensor
 from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, combinations, numbers_of, singles_of
 from dmlcts.suites.sweeping.blocks.targets import Target
+from dmlcts.suites.sweeping.blocks.tensor_memory import Tensor, TensorMemory
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Array = NDArray[Any]
 
 
-def fill_inputs(memory: Lane, operator: OperatorDesc, target: Target, tensor: Tensor) -> None:
+def fill_inputs(memory: TensorMemory, operator: OperatorDesc, target: Target, tensor: Tensor) -> None:
     """Write a tensor's inputs into the lane's memory."""
     if not target.inputs:
         fill_input(memory, tensor, memory.elements(memory.types[0][0], tensor.count))
@@ -32,7 +32,7 @@ def fill_inputs(memory: Lane, operator: OperatorDesc, target: Target, tensor: Te
 
 
 def judge_tensor(
-    judge: BlockJudge | SeveralJudge, memory: Lane, target: Target, tensor: Tensor, totals: Totals, poison: int
+    judge: BlockJudge | SeveralJudge, memory: TensorMemory, target: Target, tensor: Tensor, totals: Totals, poison: int
 ) -> tuple[int, list[Array]]:
     """Judge a tensor's outputs.
 
@@ -52,7 +52,7 @@ def _pristine(target: Target, tensor: Tensor, start: int, stop: int) -> dict[str
 
 
 def _judge_several(
-    judge: SeveralJudge, memory: Lane, target: Target, tensor: Tensor, totals: Totals, poison: int
+    judge: SeveralJudge, memory: TensorMemory, target: Target, tensor: Tensor, totals: Totals, poison: int
 ) -> tuple[int, list[Array]]:
     types, output_type = dict(target.inputs), target.output_type
     first = target.inputs[0][0]
@@ -97,7 +97,7 @@ def _count_classes(totals: Totals, x: Array) -> None:
 
 
 def _judge_one(
-    judge: BlockJudge, memory: Lane, target: Target, tensor: Tensor, totals: Totals, poison: int
+    judge: BlockJudge, memory: TensorMemory, target: Target, tensor: Tensor, totals: Totals, poison: int
 ) -> tuple[int, list[Array]]:
     """Judge the outputs for an only input; how many inputs changed, and where right elements equal the poison."""
     (source, _), (sink, _) = memory.types
@@ -182,7 +182,7 @@ def judge_pieces(
     return kept
 
 
-def fill_input(memory: Lane, tensor: Tensor, x: Array) -> None:
+def fill_input(memory: TensorMemory, tensor: Tensor, x: Array) -> None:
     """Write a tensor's inputs into ``x``, which lies in the lane's memory."""
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)

@@ -17,8 +17,8 @@ from dmlcts.specs import OperatorDesc
 from dmlcts.specs.oracle.blocks import BlockJudge
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.streams import StreamEnded
-from dmlcts.suites.console.saying import complain
-from dmlcts.suites.sweeping.blocks.flights import Batch, Flight
+from dmlcts.suites.console.printing import complain
+from dmlcts.suites.sweeping.blocks.target_streams import Batch, TargetStream
 from dmlcts.suites.sweeping.blocks.targets import Block, Target, described
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
@@ -76,17 +76,17 @@ class Streaming:
         self._threads = threads
         self._tensor_elements = tensor_elements or TENSOR_ELEMENTS
         self._least = least or _LEAST_ELEMENTS
-        self._told = report or (lambda text: complain(f"dmlcts: {text}"))
+        self._report = report or (lambda text: complain(f"dmlcts: {text}"))
         self._endings = 0
         self._pool: ThreadPoolExecutor | None = None
-        self._flight: Flight | None = None
+        self._target_stream: TargetStream | None = None
         self._refused: set[str] = set()
         self._ended: tuple[str, StreamEnded] | None = None
         self.seconds: dict[str, float] = {}
 
     def prepare(self, target: Target) -> None:
         """Open the stream of a target, unless there is one; the target's first block hears of what goes wrong."""
-        if self._flight is None and self._ended is None:
+        if self._target_stream is None and self._ended is None:
             try:
                 self._opened(target, [next(target.blocks(0))])
             except StreamEnded as ended:
@@ -123,7 +123,7 @@ class Streaming:
 
     # Streams come and go ---------------------------------------------------------------------------------
 
-    def _opened(self, target: Target, blocks: Sequence[Block]) -> Flight | None:
+    def _opened(self, target: Target, blocks: Sequence[Block]) -> TargetStream | None:
         """The stream of the target; ``None`` where there is none, or none is worth it."""
         size = min(self._tensor_elements, *(block.count for block in blocks))
         fits = not any(block.count % size for block in blocks) and size * target.data_type.itemsize % 16 == 0
@@ -132,12 +132,12 @@ class Streaming:
         offered = bool(self._bench.info.details.get("streams")) and self._endings < _MOST_ENDINGS
         if target.elements < self._least or not offered:
             return None
-        pipeline = self._flight
+        pipeline = self._target_stream
         if pipeline is not None and (pipeline.target != target or pipeline.size != size):
             self._drop()
             pipeline = None
         if pipeline is None:
-            pipeline = self._flight = self._made(target, size)
+            pipeline = self._target_stream = self._made(target, size)
             if pipeline.stream is None:
                 self._refused.add(target.key)
                 self._drop()
@@ -145,10 +145,10 @@ class Streaming:
         pipeline.reached = 0
         return pipeline
 
-    def _made(self, target: Target, size: int) -> Flight:
+    def _made(self, target: Target, size: int) -> TargetStream:
         operator = described(self._bench.tables, target, self._bench.level, size)
         self._pool = self._pool or ThreadPoolExecutor(self._threads)
-        return Flight(
+        return TargetStream(
             self._bench,
             target,
             operator,
@@ -159,7 +159,7 @@ class Streaming:
         )
 
     def _drop(self) -> None:
-        pipeline, self._flight = self._flight, None
+        pipeline, self._target_stream = self._target_stream, None
         if pipeline is not None:
             if pipeline.stream is not None:
                 for name, spent in pipeline.stream.seconds.items():
@@ -171,7 +171,9 @@ class Streaming:
         """No more streams on this device."""
         self._drop()
         self._endings = _MOST_ENDINGS
-        self._told(f"the backend's stream does not prepare what it is told to: {why}; inputs are uploaded from here on")
+        self._report(
+            f"the backend's stream does not prepare what it is told to: {why}; inputs are uploaded from here on"
+        )
 
     # What is decided the ordinary way ----------------------------------------------------------------------
 
@@ -185,7 +187,7 @@ class Streaming:
 
     def _after(self, ended: StreamEnded, target: Target, blocks: Sequence[Block]) -> list[Totals]:
         """The blocks of a batch whose stream came to an end before they did."""
-        reached = self._flight.reached if self._flight is not None else 0
+        reached = self._target_stream.reached if self._target_stream is not None else 0
         self._drop()
         self._ways.forget()
         self._endings += 1
@@ -196,7 +198,7 @@ class Streaming:
             reached_totals.failing = 1
             reached_totals.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
         elif not ended.lost:
-            self._told(f"a stream of the backend came to its end: {mishap.text}; its blocks' inputs were uploaded")
+            self._report(f"a stream of the backend came to its end: {mishap.text}; its blocks' inputs were uploaded")
         return totals
 
     def _decided(self, target: Target, blocks: Sequence[Block], batch: Batch) -> list[Totals]:

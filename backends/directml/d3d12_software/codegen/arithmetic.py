@@ -53,7 +53,7 @@ class Arithmetic:
         zero = body.let(f"and i32 {bits}, {_sign(kind)}")
         return body.floating(kind, body.let(f"select i1 {tiny}, i32 {zero}, i32 {bits}"))
 
-    def given(self, body: Body, kind: str, value: str) -> str:
+    def as_personality(self, body: Body, kind: str, value: str) -> str:
         """A result as arithmetic returns it: subnormals and NaN as the personality says."""
         value = self.taken(body, kind, value)
         if self._personality.nan == "propagate":
@@ -86,7 +86,7 @@ class Arithmetic:
         def build(body: Body, *operands: str) -> str:
             wide = [self.wide(body, kind, self.taken(body, kind, operand)) for operand in operands]
             result = body.let(f"{word} {wide[0][0]} {wide[0][1]}, {wide[1][1]}")
-            return self.given(body, kind, self.narrow(body, kind, result))
+            return self.as_personality(body, kind, self.narrow(body, kind, result))
 
         return self._definitions.function(f"d3d.{word}.{suffix(kind)}", kind, [kind, kind], build)
 
@@ -103,7 +103,7 @@ class Arithmetic:
 
         def whole(body: Body, operand: str) -> str:
             within, value = self.wide(body, kind, self.taken(body, kind, operand))
-            return self.given(body, kind, self.narrow(body, kind, build(body, within, value)))
+            return self.as_personality(body, kind, self.narrow(body, kind, build(body, within, value)))
 
         return self._definitions.function(f"d3d.{name}.{suffix(kind)}", kind, [kind], whole)
 
@@ -129,7 +129,7 @@ class Arithmetic:
                 joined = body.floating(kind, body.let(f"{'or' if least else 'and'} {whole} {bits[0]}, {bits[1]}"))
                 equal = body.let(f"fcmp oeq {kind} {first}, {second}")
                 chosen = body.let(f"select i1 {equal}, {kind} {joined}, {kind} {chosen}")
-            return self.given(body, kind, chosen)
+            return self.as_personality(body, kind, chosen)
 
         return self._definitions.function(
             f"d3d.{'fmin' if least else 'fmax'}.{suffix(kind)}", kind, [kind, kind], build
@@ -154,10 +154,10 @@ class Arithmetic:
 
         def build(body: Body, *operands: str) -> str:
             if kind == "half":
-                return self.given(body, kind, self._fused_half(body, operands))
+                return self.as_personality(body, kind, self._fused_half(body, operands))
             a, b, c = (self.taken(body, kind, operand) for operand in operands)
             result = body.call(kind, f"llvm.fma.{suffix(kind)}", (kind, a), (kind, b), (kind, c))
-            return self.given(body, kind, result)
+            return self.as_personality(body, kind, result)
 
         return self._definitions.function(f"d3d.mad.fused.{suffix(kind)}", kind, [kind] * 3, build)
 
@@ -184,7 +184,7 @@ class Arithmetic:
                 result = body.let(f"fptrunc {wide} {value} to {narrow}")
             if narrow == "half" and self._personality.half == "zero":
                 result = _towards_zero(body, wide, value, result)
-            return self.given(body, narrow, result)
+            return self.as_personality(body, narrow, result)
 
         return self._definitions.function(f"d3d.fptrunc.{suffix(wide)}.{suffix(narrow)}", narrow, [wide], build)
 
@@ -192,7 +192,9 @@ class Arithmetic:
         """Fpext, exact; FLOAT16 subnormals become normal numbers whatever the personality."""
 
         def build(body: Body, value: str) -> str:
-            return self.given(body, wide, body.let(f"fpext {narrow} {self.taken(body, narrow, value)} to {wide}"))
+            return self.as_personality(
+                body, wide, body.let(f"fpext {narrow} {self.taken(body, narrow, value)} to {wide}")
+            )
 
         return self._definitions.function(f"d3d.fpext.{suffix(narrow)}.{suffix(wide)}", wide, [narrow], build)
 

@@ -151,8 +151,8 @@ def test_of_two_neighbours_that_are_wrong_the_first_is_told() -> None:
     third = clip(Max=f32(2))
     by_itself = only(judged(OtherAlwaysWrong(spoils=(2,)), named(OTHER, third, clip())))
     assert (by_itself.case.operator, by_itself.case.expectation) == (OTHER, "oracle")
-    in_company = only(judged(Device(spoils=(1, 2)), named(OTHER, third, clip())))
-    assert (in_company.case.operator, in_company.case.beside) == (OTHER, (OTHER, third, clip()))
+    beside_neighbours = only(judged(Device(spoils=(1, 2)), named(OTHER, third, clip())))
+    assert (beside_neighbours.case.operator, beside_neighbours.case.beside) == (OTHER, (OTHER, third, clip()))
 
 
 @pytest.mark.parametrize("at", range(1, 6))

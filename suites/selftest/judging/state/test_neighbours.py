@@ -54,13 +54,13 @@ def names(operators: list[OperatorDesc]) -> set[str]:
 
 def test_six_other_operators_stand_beside_those_with_its_attributes_always_and_the_rest_in_turn() -> None:
     """ScaleBias, which most have, makes none alike."""
-    met: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     for count in LENGTHS:
         operator_names = names(neighbours(BENCH, clips(count)))
         assert len(operator_names) == 7
-        met.update(operator_names)
-    assert {name for name, times in met.items() if times == len(LENGTHS)} == {"CLIP", *ALIKE}
-    assert len(met) == 29, "every operator with a FLOAT32 input and output"
+        seen.update(operator_names)
+    assert {name for name, times in seen.items() if times == len(LENGTHS)} == {"CLIP", *ALIKE}
+    assert len(seen) == 29, "every operator with a FLOAT32 input and output"
 
 
 def test_only_what_the_level_obliges_stands_beside() -> None:
@@ -337,7 +337,7 @@ def test_a_case_of_no_layout_keeps_its_clause_among_others(clause: str) -> None:
 def test_others_are_closed_before_the_kernel_is_made_or_after_it_ran(expectation: str, order: str) -> None:
     events: list[tuple[str, OperatorDesc]] = []
 
-    class Telling(Device):
+    class Recording(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             events.append(("made", operator))
             kernel = super().create(operator)
@@ -350,7 +350,7 @@ def test_others_are_closed_before_the_kernel_is_made_or_after_it_ran(expectation
             kernel.close = close  # type: ignore[method-assign]  # of this kernel
             return kernel
 
-    assert judged(Telling(), case(expectation=expectation)).findings == ()
+    assert judged(Recording(), case(expectation=expectation)).findings == ()
     others = [index for index, (what, description) in enumerate(events) if what == "closed" and description != clip()]
     made = events.index(("made", clip()))
     assert len(others) == 2

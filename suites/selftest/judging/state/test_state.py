@@ -92,13 +92,13 @@ def test_only_the_first_finding_of_several_is_told() -> None:
 
 
 def test_a_kernel_that_is_refused_the_second_time_is_told() -> None:
-    class Once(Device):
+    class RunsOneTime(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             if self.created:
                 raise InvalidArgument("one kernel was enough")
             return super().create(operator)
 
-    finding = only(judged(Once(), case(expectation="again")))
+    finding = only(judged(RunsOneTime(), case(expectation="again")))
     assert (finding.outcome, details(finding)) == ("fail", {"said": "one kernel was enough"})
 
 
@@ -270,9 +270,9 @@ def test_of_kernels_that_a_case_names_its_own_must_not_be_refused(order: tuple[O
 
 def test_a_case_that_loses_what_set_it_apart_from_a_neighbour_keeps_one_of_the_two() -> None:
     scaled, plain = clip(ScaleBias=ScaleBias(2, 1)), clip()
-    company = replace(case(scaled, expectation="beside others"), beside=(plain, scaled, threshold()))
-    assert company.with_operator(plain).beside == (plain, threshold())
-    assert judged(Device(), company.with_operator(plain)).findings == ()
+    operators_alive = replace(case(scaled, expectation="beside others"), beside=(plain, scaled, threshold()))
+    assert operators_alive.with_operator(plain).beside == (plain, threshold())
+    assert judged(Device(), operators_alive.with_operator(plain)).findings == ()
 
 
 @pytest.mark.parametrize("at", [2, 17, 35])
@@ -467,7 +467,7 @@ def test_where_the_output_is_no_inputs_memory_a_kernel_is_asked_with_its_inputs_
     assert len(placed) == 1 + 7 + 3 + 2 * 3, "the values, all of whose results are alike, then each input changed"
 
 
-def company(name: str) -> set[str]:
+def operators_alive(name: str) -> set[str]:
     """The other operators that come beside one, over thirty sizes."""
 
     class Noting(Reference):
@@ -488,11 +488,11 @@ def company(name: str) -> set[str]:
 
 
 def test_of_the_operators_that_share_no_attributes_with_one_each_has_its_turn() -> None:
-    assert len(company("ELEMENT_WISE_ABS")) > 6
+    assert len(operators_alive("ELEMENT_WISE_ABS")) > 6
 
 
 def test_of_the_operators_that_share_attributes_with_one_not_always_the_same_comes_beside_it() -> None:
-    assert len(company("ELEMENT_WISE_CLIP")) > 3
+    assert len(operators_alive("ELEMENT_WISE_CLIP")) > 3
 
 
 class LeavesToTheNext(Device):

@@ -1,9 +1,9 @@
 """A crew of processes on this machine, each with a device of its own.
 
 By default the implementation stands in a further process beside each of them, and
-:mod:`dmlcts.suites.sweeping.blocks.station` handles what it does to itself. A worker that dies or hangs all the same in
-the middle of a block, as it may where one process was asked for, is replaced, and the block is given to another one;
-where it takes down a second worker, that is what the implementation does with it.
+:mod:`dmlcts.suites.sweeping.blocks.sweep_judge` handles what it does to itself. A worker that dies or hangs all the
+same in the middle of a block, as it may where one process was asked for, is replaced, and the block is given to another
+one; where it takes down a second worker, that is what the implementation does with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dmlcts.suites.isolation.custody import held
 from dmlcts.suites.sweeping.blocks.streaming import MOST_THREADS
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals, lost
-from dmlcts.suites.sweeping.crews.workers import PREPARED, Description, Job, Orders, Worker, together
+from dmlcts.suites.sweeping.worker_pools.workers import PREPARED, Description, Job, Orders, Worker, together
 
 _ATTEMPTS = 2
 _OPENING_SECONDS = 600.0  # what opening devices again, after they were lost, may take of a block's time

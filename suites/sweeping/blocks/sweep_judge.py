@@ -29,18 +29,18 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap, Refusal
 from dmlcts.suites.measuring.dispatches import gauge_of
-from dmlcts.suites.sweeping.blocks.lanes import (
-    Clock,
-    Halt,
-    Lane,
-    Tensor,
-    poison_for,
-    tensors_of,
-)
 from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, singles_of
 from dmlcts.suites.sweeping.blocks.pieces import fill_inputs, judge_tensor
 from dmlcts.suites.sweeping.blocks.streaming import Streaming, Ways
 from dmlcts.suites.sweeping.blocks.targets import Block, Target, described, subject_of, with_bound
+from dmlcts.suites.sweeping.blocks.tensor_memory import (
+    Clock,
+    Halt,
+    Tensor,
+    TensorMemory,
+    poison_for,
+    tensors_of,
+)
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Array = NDArray[Any]
@@ -53,7 +53,7 @@ _ATTEMPTS = 2
 _LEAST_SECONDS = 0.1
 
 
-class Station:
+class SweepJudge:
     """An open device that judges blocks.
 
     Args:
@@ -77,7 +77,7 @@ class Station:
         streams: dict[str, Any] | None = None,
     ) -> None:
         self.bench = bench
-        self.lanes = slots
+        self.slot_count = slots
         self._wanted = tensor_elements
         self._compiled = compiled
         self._timeout = timeout
@@ -85,7 +85,7 @@ class Station:
         self._chosen: dict[tuple[str, Signature | DataType], int] = {}
         self._device = threading.Lock()
         self._pool = ThreadPoolExecutor(slots) if slots > 1 else None
-        self._memories: dict[int, Lane] = {}
+        self._memories: dict[int, TensorMemory] = {}
         self._judges: dict[tuple[int, OperatorDesc], BlockJudge | SeveralJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
         ways = Ways(self.judge, self._new_judge, self._kernels.clear)
@@ -95,16 +95,16 @@ class Station:
         """Close kernels and lanes; the device stays open."""
         self._end_streams()
         self._drop_kernels()
-        self._end_lanes()
+        self._end_slots()
 
     def close(self) -> None:
         """Close kernels, lanes and the device."""
         self._end_streams()
         self._drop_kernels()
         self.bench.close()
-        self._end_lanes()  # last: on Linux a process ends with the thread that started it
+        self._end_slots()  # last: on Linux a process ends with the thread that started it
 
-    def _end_lanes(self) -> None:
+    def _end_slots(self) -> None:
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -139,7 +139,7 @@ class Station:
         subject = subject_of(self.bench.tables, target, self.bench.level)
         tensors = list(tensors_of(target, block, size, subject))
         shares: Iterator[int] = counting()
-        totals = [Totals() for _ in range(self.lanes)]
+        totals = [Totals() for _ in range(self.slot_count)]
         operators = {
             count: described(self.bench.tables, target, self.bench.level, count)
             for count in {tensor.count for tensor in tensors}
@@ -159,7 +159,7 @@ class Station:
         if self._pool is None:
             work(0)
         else:
-            list(self._pool.map(work, range(self.lanes)))
+            list(self._pool.map(work, range(self.slot_count)))
         whole = totals[0]
         for part in totals[1:]:
             whole.add(part)
@@ -208,7 +208,7 @@ class Station:
     def _look_for_unwritten(
         self,
         operator: OperatorDesc,
-        memory: Lane,
+        memory: TensorMemory,
         target: Target,
         tensor: Tensor,
         kept: Array,
@@ -239,7 +239,7 @@ class Station:
             self._deadline = time.monotonic() + self._timeout
 
     def _dispatched(
-        self, operator: OperatorDesc, memory: Lane, bindings: dict[str, Region], clock: Clock
+        self, operator: OperatorDesc, memory: TensorMemory, bindings: dict[str, Region], clock: Clock
     ) -> Halt | None:
         """Dispatch; ``None`` where it came back."""
         with self._device:
@@ -285,7 +285,7 @@ class Station:
         key = (slot, operator)
         judge = self._judges.get(key)
         if judge is None:
-            if len(self._judges) >= 4 * self.lanes:
+            if len(self._judges) >= 4 * self.slot_count:
                 self._judges.clear()
             if target.inputs:
                 judge = SeveralJudge(
@@ -302,14 +302,14 @@ class Station:
         compiled = self._compiled and target.elements >= _WORTH_COMPILING
         return BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
 
-    def _memory(self, slot: int, operator: OperatorDesc, size: int) -> Lane:
+    def _memory(self, slot: int, operator: OperatorDesc, size: int) -> TensorMemory:
         memory = self._memories.get(slot)
         last = operator.output_name
         names = (*(name for name in operator.tensors if name != last), last)
         types = tuple((name, operator.tensors[name].data_type) for name in names)
         if memory is None or memory.types != types or memory.size != size:
             with self._device:  # shared memory is handed out to one at a time
-                memory = self._memories[slot] = Lane(types, size, self.bench.allocate)
+                memory = self._memories[slot] = TensorMemory(types, size, self.bench.allocate)
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:

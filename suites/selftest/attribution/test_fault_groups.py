@@ -11,7 +11,7 @@ import pytest
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
-from dmlcts.reports.summaries.once import told_once
+from dmlcts.reports.summaries.fault_groups import grouped_by_fault
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.reports.report_samples import failure
 
@@ -33,7 +33,7 @@ ONE, TWO = failure("input -0.5 gives 0.0", "0xbf000000"), failure("input -1.5 gi
 def test_the_smallest_case_stands_for_all_that_show_the_fault() -> None:
     records = [item("a", sized(ONE, 7)), item("b", TWO), item("c", sized(ONE, 3))]
     for order in (records, records[::-1]):
-        item_records = sorted(told_once(order), key=lambda record: record.test)
+        item_records = sorted(grouped_by_fault(order), key=lambda record: record.test)
         assert [record.test for record in item_records] == ["a", "b", "c"]
         assert [[failure.title for failure in record.failures] for record in item_records] == [[TWO.title]] * 3
         assert {failure.file for record in item_records for failure in record.failures} == {TWO.file}
@@ -46,7 +46,7 @@ def test_the_smallest_case_stands_for_all_that_show_the_fault() -> None:
 @pytest.mark.parametrize("sizes", [["x"], "x", None, [[1]], [2]])
 def test_a_strangers_case_of_any_form_is_told(sizes: Any) -> None:
     odd = dataclasses.replace(ONE, case={"tensors": {"InputTensor": {"sizes": sizes}}}, file="odd.yaml")
-    item_records = told_once([item("a", odd), item("b", sized(TWO, 9))])
+    item_records = grouped_by_fault([item("a", odd), item("b", sized(TWO, 9))])
     assert {failure.title for record in item_records for failure in record.failures} == {ONE.title}
 
 
@@ -58,7 +58,7 @@ def test_of_equal_cases_the_one_with_the_shortest_title_is_told() -> None:
             for failure_record, name in zip((ONE, TWO), names, strict=True)
         )
         for order in ([item("x", near), item("y", far)], [item("x", far), item("y", near)]):
-            assert {record.failures[0].title for record in told_once(order)} == {ONE.title}
+            assert {record.failures[0].title for record in grouped_by_fault(order)} == {ONE.title}
 
 
 def test_what_differs_stays_apart() -> None:
@@ -77,13 +77,13 @@ def test_what_differs_stays_apart() -> None:
         dataclasses.replace(ONE, file=""),
     ]
     records = [item(str(number), other) for number, other in enumerate(others)]
-    assert told_once(records) == records
-    (first, second) = told_once([item("a", needing), item("b", alike)])
+    assert grouped_by_fault(records) == records
+    (first, second) = grouped_by_fault([item("a", needing), item("b", alike)])
     assert first.failures[0].title == second.failures[0].title == TWO.title, "as many elements are not needed"
 
 
 def test_a_test_tells_a_fault_once() -> None:
-    (item_record,) = told_once([item("a", sized(ONE, 7), TWO)])
+    (item_record,) = grouped_by_fault([item("a", sized(ONE, 7), TWO)])
     assert [failure.title for failure in item_record.failures] == [TWO.title]
 
 
@@ -105,8 +105,8 @@ def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., 
     failures = [entry for entry in (ran.results or {})["failures"] if entry["clause"] == "round.nearest-even"]
     assert len({element["test"] for element in failures}) > 8
     assert len({current["file"] for current in failures}) == len(rows) == 2
-    for name in {one["file"] for one in failures}:
+    for name in {failure_row["file"] for failure_row in failures}:
         assert (tmp_path / "results" / "failures" / name).is_file()
     assert ran.out.count("  clause       round.nearest-even") == 1
     assert ran.out.count("(round.nearest-even, as told above)") > 8
-    assert {(one["operator"], one["data_type"]) for one in failures} == rows
+    assert {(failure_row["operator"], failure_row["data_type"]) for failure_row in failures} == rows

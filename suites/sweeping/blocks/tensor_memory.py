@@ -1,6 +1,6 @@
 """What a lane of a sweep holds: memory for its tensors, looked over without allocating, and one tensor at a time.
 
-A station has several lanes and one device; see :mod:`dmlcts.suites.sweeping.blocks.station`.
+A station has several lanes and one device; see :mod:`dmlcts.suites.sweeping.blocks.sweep_judge`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GUARDED = 4096
 
 
 @dataclass
-class Lane:
+class TensorMemory:
     """Memory for tensors of up to ``size`` elements, made ready and looked over without allocating.
 
     Attributes:

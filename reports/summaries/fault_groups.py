@@ -115,7 +115,7 @@ def elements_of(case: Any) -> int:
         return 0
 
 
-def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:
+def grouped_by_fault(items: Iterable[ItemRecord]) -> list[ItemRecord]:
     """The records with each fault's smallest case in the place of all others, under the test that met it.
 
     Args:
@@ -129,7 +129,7 @@ def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:
             if key is not None and (key not in smallest or _size(failure) < _size(smallest[key])):
                 smallest[key] = failure
 
-    def told(failure: FailureRecord) -> FailureRecord:
+    def reported(failure: FailureRecord) -> FailureRecord:
         key = _key(failure)
         if key is None or smallest[key].file == failure.file:
             return failure
@@ -140,7 +140,7 @@ def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:
     for item in items:
         failures = {
             (failure_record.test, failure_record.file, failure_record.title, failure_record.outcome): failure_record
-            for failure_record in map(told, item.failures)
+            for failure_record in map(reported, item.failures)
         }
         records.append(dataclasses.replace(item, failures=tuple(failures.values())))
     return records

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-_MOST_GROWTH = 4 << 30
+_MOST_MEMORY_INCREASE = 4 << 30
 _STEP = 256 << 20
 _CALLS_A_LOOK = 128  # at descriptors: some 50 us, where a call takes 100 us and more
 _BLOCK = 512  # what st_blocks counts
@@ -71,7 +71,7 @@ def _own() -> Resident:
     return Resident("self")
 
 
-class Growth:
+class MemoryIncrease:
     """How far a process has grown since a start: what it holds by itself, and on Linux what it could share with others.
 
     That is memory of ``MAP_SHARED``, of ``memfd_create`` and under ``/dev/shm``: mapped, or written into files that it
@@ -173,13 +173,13 @@ def _windows_peak() -> int:
     return int(counters.field0) if known else 0  # PeakWorkingSetSize
 
 
-def most_growth() -> int:
+def most_memory_increase() -> int:
     """By how many bytes a process may grow after its device was opened: 4 GiB, or half of the machine's memory."""
     try:
         physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return _MOST_GROWTH
-    return min(_MOST_GROWTH, physical // 2)
+        return _MOST_MEMORY_INCREASE
+    return min(_MOST_MEMORY_INCREASE, physical // 2)
 
 
 def trim() -> None:

@@ -20,8 +20,8 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.disclosure import disclose
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.explaining import explain
-from dmlcts.suites.sweeping.blocks.station import Station
 from dmlcts.suites.sweeping.blocks.streaming import AT_ONCE, MOST_THREADS
+from dmlcts.suites.sweeping.blocks.sweep_judge import SweepJudge
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
@@ -43,7 +43,7 @@ class Orders:
         level: the level to judge at, "" for the one that the device claims.
         strict: leave no latitude.
         extra_tables: folders or files of further tables.
-        lanes: tensors in flight on one device; 0 to decide by the device.
+        slot_count: tensors in flight on one device; 0 to decide by the device.
         tensor_elements: elements of a tensor; 0 to try.
         compiled: use the compiled comparison where numba is installed.
         isolation: "process" for the implementation in a process of its own, "none" for one process with the judge.
@@ -58,7 +58,7 @@ class Orders:
     level: str = ""
     strict: bool = False
     extra_tables: tuple[str, ...] = ()
-    lanes: int = 0
+    slot_count: int = 0
     tensor_elements: int = 0
     compiled: bool = True
     isolation: str = "process"
@@ -115,7 +115,7 @@ class Worker:
         self._orders = orders
         self._settings = orders.settings()
         self._bench = bench
-        self._station: Station | None = None
+        self._sweep_judge: SweepJudge | None = None
 
     @property
     def bench(self) -> Bench:
@@ -130,12 +130,12 @@ class Worker:
         return bool(self.bench.info.details.get("independent"))
 
     @property
-    def station(self) -> Station:
+    def sweep_judge(self) -> SweepJudge:
         """The device with its kernels and lanes."""
-        if self._station is None:
+        if self._sweep_judge is None:
             beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
-            slots = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
-            self._station = Station(
+            slots = self._orders.slot_count or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
+            self._sweep_judge = SweepJudge(
                 self.bench,
                 slots=slots,
                 tensor_elements=self._orders.tensor_elements or None,
@@ -143,7 +143,7 @@ class Worker:
                 timeout=self._orders.timeout,
                 streams=self._streams,
             )
-        return self._station
+        return self._sweep_judge
 
     @property
     def _streams(self) -> dict[str, Any] | None:
@@ -152,7 +152,7 @@ class Worker:
         if not orders.streams or not self.bench.info.details.get("streams"):
             return None
         threads = orders.threads or min(MOST_THREADS, os.cpu_count() or 1)
-        return {"slots": orders.lanes, "threads": threads, "tensor_elements": orders.tensor_elements}
+        return {"slots": orders.slot_count, "threads": threads, "tensor_elements": orders.tensor_elements}
 
     def describe(self) -> Description:
         """What there is to know before planning; the device as a run names it, since a certification holds both."""
@@ -176,7 +176,7 @@ class Worker:
     def prepare(self, targets: Sequence[Target]) -> None:
         """Make ready what takes a moment and is no judging: comparisons are compiled."""
         for target in targets:
-            self.station.prepare(target)
+            self.sweep_judge.prepare(target)
 
     def judge(self, target: Target, block: Block) -> Totals:
         """Generate, dispatch and judge a block."""
@@ -184,7 +184,7 @@ class Worker:
 
     def judge_several(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
         """The same of some blocks of a target."""
-        return self.station.judge_several(target, blocks)
+        return self.sweep_judge.judge_several(target, blocks)
 
     def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
         """The failures of a target, on a device that has run nothing else."""
@@ -196,13 +196,13 @@ class Worker:
 
     def close(self) -> None:
         """Close the device."""
-        if self._station is not None:
-            self._station.close()
+        if self._sweep_judge is not None:
+            self._sweep_judge.close()
         elif self._bench is not None:
             self._bench.close()
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """One or more workers, wherever they stand."""
 
     size: int

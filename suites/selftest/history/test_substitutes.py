@@ -15,7 +15,7 @@ from dmlcts.backends.compiling import run_compiler
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.suites.history.judging import Judging
 from dmlcts.suites.history.packages import FromPyPI
-from dmlcts.suites.history.standins import stand_in
+from dmlcts.suites.history.substitutes import place_substitutes
 from dmlcts.suites.running.options import Settings
 
 pytestmark = [
@@ -90,14 +90,14 @@ def called(root: Path, expression: str) -> subprocess.CompletedProcess[str]:
 def test_what_needs_cuda_is_loaded_and_computes_with_stand_ins_alone(tmp_path: Path) -> None:
     root = built(tmp_path)
     assert f"{CUDART}: cannot open shared object file" in called(root, "it.four_times(3)").stderr
-    assert stand_in(tmp_path, [root]) == [CUDART, NCCL]
+    assert place_substitutes(tmp_path, [root]) == [CUDART, NCCL]
     done = called(root, "it.four_times(3), it.is_registered(), it.devices(ctypes.byref(count)), count.value")
     assert done.stdout == "12 1 100 0\n"
     assert done.stderr == ""
 
 
 def test_a_stand_in_has_the_versions_that_are_wanted_of_it_and_no_others(tmp_path: Path) -> None:
-    stand_in(tmp_path, [built(tmp_path)])
+    place_substitutes(tmp_path, [built(tmp_path)])
     assert [versions(tmp_path / name) for name in (CUDART, NCCL)] == [{CUDART, f"{CUDART} of cudaMalloc"}, set()]
 
 
@@ -127,7 +127,7 @@ def versions(path: Path) -> set[str]:
 @pytest.mark.parametrize("function, name", [("allocates", "cudaMalloc"), ("sends", "ncclSend")])
 def test_whatever_would_compute_ends_the_process_with_its_name(function: str, name: str, tmp_path: Path) -> None:
     root = built(tmp_path)
-    stand_in(tmp_path, [root])
+    place_substitutes(tmp_path, [root])
     done = called(root, f"it.{function}()")
     assert (done.returncode, done.stdout) == (-6, "")
     assert f"{name} was called: the CUDA libraries are stand-ins" in done.stderr
@@ -138,12 +138,12 @@ def test_what_is_there_stays_and_nothing_is_compiled_for_it(tmp_path: Path, monk
     there = [compiled(tmp_path / CUDART, RUNTIME, version=CUDART), compiled(tmp_path / NCCL, SENDS)]
     contents = [path.read_bytes() for path in there]
     monkeypatch.setenv("CC", "false")
-    assert stand_in(tmp_path, [root]) == []
+    assert place_substitutes(tmp_path, [root]) == []
     assert [path.read_bytes() for path in there] == contents
     assert called(root, "it.devices(ctypes.byref(count)), count.value, it.sends()").stdout == "0 8 7\n"
     there[1].unlink()
     with pytest.raises(BackendUnavailable, match="the C compiler 'false' failed"):
-        stand_in(tmp_path, [root])
+        place_substitutes(tmp_path, [root])
 
 
 def test_a_library_that_is_not_of_cuda_is_not_stood_in_for(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_library_that_is_not_of_cuda_is_not_stood_in_for(tmp_path: Path) -> No
     foreign = [compiled(tmp_path / "elsewhere" / name, "") for name in ("libcumulus.so.4", "libmagma.so.1")]
     root = built(tmp_path, PROCESSOR, *foreign)
     shutil.rmtree(tmp_path / "elsewhere")
-    assert stand_in(tmp_path, [root]) == [CUDART, NCCL]
+    assert place_substitutes(tmp_path, [root]) == [CUDART, NCCL]
     for name in ("libcumulus.so.4", "libmagma.so.1"):
         assert f"{name}: cannot open shared object file" in called(root, "it.four_times(3)").stderr
         compiled(tmp_path / name, "")
@@ -160,15 +160,15 @@ def test_a_library_that_is_not_of_cuda_is_not_stood_in_for(tmp_path: Path) -> No
 
 def test_a_function_that_is_not_of_cuda_is_not_stood_in_for(tmp_path: Path) -> None:
     root = built(tmp_path, PROCESSOR + "int magma(void); int uses(void) { return magma(); }")
-    stand_in(tmp_path, [root])
+    place_substitutes(tmp_path, [root])
     assert "undefined symbol: magma" in called(root, "it.four_times(3)").stderr
 
 
 def test_objects_that_are_not_loaded_with_the_first_are_left_alone(tmp_path: Path) -> None:
     root = compiled(tmp_path / "_C.so", "int four_times(int x) { return 4 * x; }")
     built(tmp_path / "later")
-    assert stand_in(tmp_path, [root]) == []
-    assert stand_in(tmp_path / "later", [root, tmp_path / "later" / "libtorch_cpu.so"]) == [CUDART, NCCL]
+    assert place_substitutes(tmp_path, [root]) == []
+    assert place_substitutes(tmp_path / "later", [root, tmp_path / "later" / "libtorch_cpu.so"]) == [CUDART, NCCL]
 
 
 @pytest.mark.parametrize("content", [b"", b"no object", b"\x7fELF" + bytes(60)])
@@ -176,7 +176,7 @@ def test_what_is_no_object_is_told(content: bytes, tmp_path: Path) -> None:
     root = tmp_path / "_C.so"
     root.write_bytes(content)
     with pytest.raises(BackendUnavailable, match=r"_C\.so cannot be read: .*; choose another release"):
-        stand_in(tmp_path, [root])
+        place_substitutes(tmp_path, [root])
 
 
 # In a history.

@@ -16,9 +16,9 @@ import numpy as np
 from dmlcts.specs import ScalarUnion
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.conformance.tensors.describing import told_sets
+from dmlcts.suites.conformance.tensors.describing import distinguishing_sets
 from dmlcts.suites.conformance.tensors.test_strides import permuted
-from dmlcts.suites.generation import telling
+from dmlcts.suites.generation import distinguishing_values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -46,7 +46,7 @@ def test_telling_values_in_layouts_to_be_rounded(subject: Subject, judge: Judge)
 
 
 def _cases(subject: Subject) -> Iterator[Case]:
-    for attributes in told_sets(subject, _MOST_SETS):
+    for attributes in distinguishing_sets(subject, _MOST_SETS):
         around = bounds_of(subject, attributes)
         if len(subject.inputs) == 1:
             yield from _for_all(subject, attributes, around)
@@ -68,7 +68,7 @@ def _for_all(subject: Subject, attributes: Mapping[str, Any], around: tuple[Any,
     sizes = subject.flat(_SINGLE)
     operator = subject.describe(sizes, attributes, layouts={name: (0,) * len(sizes)})
     clause = subject.values_clause(attributes)
-    for value in telling.for_all(data_type, around, nan=not subject.of_one_type):
+    for value in distinguishing_values.for_all(data_type, around, nan=not subject.of_one_type):
         values = subject.of_arrays({name: np.array([value], data_type.numpy)}).streams
         yield Case(operator, values, clause, "tensor.strides.broadcast")
 
@@ -91,10 +91,10 @@ class _Turns:
     def of(cls, subject: Subject, name: str, around: tuple[Any, ...]) -> _Turns:
         """The values of an input, with those of the others."""
         if len(subject.inputs) == 1:
-            values = telling.alone(subject.inputs[name], around, nan=not subject.of_one_type)
+            values = distinguishing_values.alone(subject.inputs[name], around, nan=not subject.of_one_type)
             return cls((-(-values.size // _ROW), _ROW, 1, 2), values, {})
         names, types = tuple(subject.inputs), tuple(subject.inputs.values())
-        arrays = dict(zip(names, telling.beside(types, names.index(name), around), strict=True))
+        arrays = dict(zip(names, distinguishing_values.beside(types, names.index(name), around), strict=True))
         values = arrays.pop(name)[:, 0]
         return cls((values.size // 10, 10, *_PARTNERS), values, arrays)
 

@@ -61,7 +61,7 @@ def _with_lines(text: str) -> str:
     return text.replace("\\b\n", "\b\n")
 
 
-def say(line: object, *, err: bool = False) -> None:
+def print_line(line: object, *, err: bool = False) -> None:
     """Print one line; whatever would break it is shown as its code point.
 
     Args:
@@ -72,11 +72,11 @@ def say(line: object, *, err: bool = False) -> None:
 
 
 def complain(line: object) -> None:
-    """Print one line on standard error, as :func:`say`."""
-    say(line, err=True)
+    """Print one line on standard error, as :func:`print_line`."""
+    print_line(line, err=True)
 
 
-def tell(text: str, *, err: bool = False) -> None:
+def print_text(text: str, *, err: bool = False) -> None:
     """Print a text of several lines as it stands, its last line ended; characters that are no text are shown."""
     _print(as_text(text.removesuffix("\n")), err=err)
 

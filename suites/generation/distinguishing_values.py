@@ -76,7 +76,7 @@ _FLOATS = (0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 1.5, -2.5, 0.25, 10.0, 128
 _INTEGERS = (0, 1, -1, 2, -2, 3, 5, 7, -7, 10, 49, 100, 127, 128, 255, 256, 641, 65_536, 65_537, (1 << 24) + 1)
 
 
-def _once(values: Iterable[Any], data_type: DataType) -> Array:
+def _distinct(values: Iterable[Any], data_type: DataType) -> Array:
     """The values that the type holds, each once, in their order."""
     if not data_type.is_floating:
         least, greatest = limits_of(data_type)
@@ -92,9 +92,9 @@ def _steps(data_type: DataType) -> Array:
     """Values at even steps: of all patterns of an integer type, of the mantissas around one of a floating-point one."""
     if not data_type.is_floating:
         least, greatest = limits_of(data_type)
-        return _once([least + (greatest - least) * step // 1021 for step in range(1022)], data_type)
+        return _distinct([least + (greatest - least) * step // 1021 for step in range(1022)], data_type)
     powers = np.ldexp(1.0, np.arange(-10, 11))
-    return _once(np.outer([1, -1], np.outer(powers, 1 + (np.arange(21) + 0.37) / 21)).ravel(), data_type)
+    return _distinct(np.outer([1, -1], np.outer(powers, 1 + (np.arange(21) + 0.37) / 21)).ravel(), data_type)
 
 
 @lru_cache(maxsize=32)
@@ -103,7 +103,7 @@ def seams(data_type: DataType) -> Array:
     with np.errstate(over="ignore"):
         own = np.array(_SEAMS).astype(data_type.numpy)
         near = np.concatenate([neighbours(own, data_type), *(own * own.dtype.type(1 + step / 256) for step in (-1, 1))])
-    values = _once(np.concatenate([near, -near]).astype(np.float64), data_type)
+    values = _distinct(np.concatenate([near, -near]).astype(np.float64), data_type)
     return values[np.isfinite(values)]
 
 
@@ -120,7 +120,7 @@ def alone(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = Fals
         return edge_values.every_pattern(data_type)
     own = edge_values.inputs(data_type, around)
     if not data_type.is_floating:
-        return _once(np.concatenate([own, turns(data_type), _steps(data_type)]).tolist(), data_type)
+        return _distinct(np.concatenate([own, turns(data_type), _steps(data_type)]).tolist(), data_type)
     special = [edge_values.nans(data_type), edge_values.subnormals(data_type)] if nan else []
     ties = [edge_values.ties(data_type), edge_values.near_ties(data_type)]
     values = np.concatenate([*special, *ties, seams(data_type), own, _steps(data_type)])
@@ -137,7 +137,7 @@ def for_all(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = Fa
         return np.unique(own)
     halves = edge_values.ties(data_type)
     chosen = np.concatenate([own if nan else own[~np.isnan(own)], halves[:8], halves[-halves.size // 2 :][:8]])
-    return _once(np.concatenate([chosen, seams(data_type)[::5]]).astype(np.float64), data_type)
+    return _distinct(np.concatenate([chosen, seams(data_type)[::5]]).astype(np.float64), data_type)
 
 
 @lru_cache(maxsize=256)
@@ -157,7 +157,7 @@ def turns(data_type: DataType, around: tuple[Any, ...] = ()) -> Array:
         whole += [1000, 2401, 46_341, 32_767, 32_768, 65_535, (1 << 24) - 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1]
         whole += [(1 << 32) + 1, (1 << 53) + 1, -128, -3, -5, -641]
         whole += [least + (greatest - least) * step // 61 for step in range(1, 61)]
-        return _resized(_once(whole, data_type), TURNS)
+        return _resized(_distinct(whole, data_type), TURNS)
     known: Any = np.finfo(data_type.numpy)
     most, normal, ulp = float(known.max), float(known.smallest_normal), float(known.eps)
     half = 2.0 ** (known.nmant - 1) + 0.5  # the greatest tie
@@ -166,7 +166,7 @@ def turns(data_type: DataType, around: tuple[Any, ...] = ()) -> Array:
     magnitudes += [1.3125 * 2.0**power for power in (-4, -7, -10, -13, -20, -27, -40, -70, -110, 12, 24, 31, 63, 110)]
     near = neighbours(around, data_type).astype(np.float64).tolist() if around else []
     signed = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)]
-    return _resized(_once([*near, *edge_values.shortcuts(data_type).tolist(), *signed], data_type), TURNS)
+    return _resized(_distinct([*near, *edge_values.shortcuts(data_type).tolist(), *signed], data_type), TURNS)
 
 
 def _resized(values: Array, count: int) -> Array:
@@ -197,7 +197,7 @@ def _partners(value: Any, data_type: DataType) -> Array:
         partners += [*_INTEGERS, *(8 * data_type.itemsize + step for step in (-1, 0, 1))]
         partners += [greatest - 1, greatest, greatest // 2, greatest // 3, least, least + 1]
         partners += [least + (greatest - least) * step // 37 for step in range(1, 37)]
-        return _resized(_once(partners, data_type), PARTNERS)
+        return _resized(_distinct(partners, data_type), PARTNERS)
     number = float(value)
     with np.errstate(all="ignore"):
         exact = (np.array(_MULTIPLES) * number).astype(data_type.numpy)
@@ -205,7 +205,7 @@ def _partners(value: Any, data_type: DataType) -> Array:
         ends = [known.max, -known.max, known.smallest_normal, -known.smallest_normal, known.smallest_subnormal]
         further = [*(np.array(_FURTHER) * number), 1 / number if number else 0.75]
     near = neighbours(exact, data_type).astype(np.float64)
-    return _resized(_once([*near, *further, *_FLOATS, *ends, 7.0, 1e-5, 100.0], data_type), PARTNERS)
+    return _resized(_distinct([*near, *further, *_FLOATS, *ends, 7.0, 1e-5, 100.0], data_type), PARTNERS)
 
 
 @lru_cache(maxsize=256)

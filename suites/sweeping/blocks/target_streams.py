@@ -26,9 +26,9 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import Mishap, Refusal
 from dmlcts.suites.cases.streams import BenchStream
 from dmlcts.suites.sweeping.blocks.classes import classes_between
-from dmlcts.suites.sweeping.blocks.lanes import Lane, Tensor, poison_for
 from dmlcts.suites.sweeping.blocks.pieces import judge_pieces
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
+from dmlcts.suites.sweeping.blocks.tensor_memory import Tensor, TensorMemory, poison_for
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Array = NDArray[Any]
@@ -79,7 +79,7 @@ class _Part:
         return [*self.judged, *self.checked]
 
 
-class Flight:
+class TargetStream:
     """A stream of one target with its judges.
 
     Args:
@@ -116,7 +116,7 @@ class Flight:
         self._data_type: DataType = target.data_type
         self._modulus = 1 << (8 * self._data_type.itemsize)
         types = tuple((name, operator.tensors[name].data_type) for name in (operator.input_name, operator.output_name))
-        slot = Lane(types, self.size, bench.allocate)
+        slot = TensorMemory(types, self.size, bench.allocate)
         bindings = slot.bindings(operator)
         self._source, self._target = bindings[operator.input_name], bindings[operator.output_name]
         between, end = (

@@ -15,8 +15,8 @@ from dmlcts.reports.views.sweeps import load_sweep
 from dmlcts.specs import DataType
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
-from dmlcts.suites.sweeping.crews.processes import Processes
-from dmlcts.suites.sweeping.crews.workers import Orders
+from dmlcts.suites.sweeping.worker_pools.processes import Processes
+from dmlcts.suites.sweeping.worker_pools.workers import Orders
 
 DEADLY = '''
 import os, time
@@ -97,7 +97,7 @@ def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path, isolation:
 
 @pytest.mark.size("thorough")
 def test_what_follows_a_loss_in_its_block_is_left_out_and_counted(deadly: Path) -> None:
-    processes = Processes(Orders(f"{deadly}:Deadly", compiled=False, tensor_elements=1 << 12, lanes=1), 1)
+    processes = Processes(Orders(f"{deadly}:Deadly", compiled=False, tensor_elements=1 << 12, slot_count=1), 1)
     try:
         ((_, totals), (_, control)) = processes.judge(
             [(targets()[0], Block(0, start, 1 << 15)) for start in (0, 1 << 15)]
@@ -126,10 +126,10 @@ from pathlib import Path
 from distributed import Client, LocalCluster
 from dmlcts.specs import DataType
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.sweeping.crews.cluster import Cluster
+from dmlcts.suites.sweeping.worker_pools.cluster import Cluster
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
 from dmlcts.suites.sweeping.record import publish
-from dmlcts.suites.sweeping.crews.workers import Orders
+from dmlcts.suites.sweeping.worker_pools.workers import Orders
 
 def main():
     with LocalCluster(n_workers=3, processes=True, threads_per_worker=1, dashboard_address=None) as local:

@@ -16,9 +16,9 @@ from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.specs import UsageError
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals, lost
-from dmlcts.suites.sweeping.crews.processes import WorkerFailed
-from dmlcts.suites.sweeping.crews.schedulers import check_scheduler
-from dmlcts.suites.sweeping.crews.workers import Description, Job, Orders, Worker
+from dmlcts.suites.sweeping.worker_pools.processes import WorkerFailed
+from dmlcts.suites.sweeping.worker_pools.schedulers import check_scheduler
+from dmlcts.suites.sweeping.worker_pools.workers import Description, Job, Orders, Worker
 
 _AHEAD = 3
 _CONNECT_SECONDS = 5

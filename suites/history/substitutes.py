@@ -58,7 +58,7 @@ class _Object:
     plain: frozenset[str]
 
 
-def stand_in(folder: Path, roots: Iterable[Path]) -> list[str]:
+def place_substitutes(folder: Path, roots: Iterable[Path]) -> list[str]:
     """Put stand-ins beside objects, for the CUDA libraries that those need which are loaded with them.
 
     Args:

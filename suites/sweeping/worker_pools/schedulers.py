@@ -39,7 +39,7 @@ def check_scheduler(address: str, seconds: float) -> None:
         if scheme != "tcp":
             return
         host, port = parse_host_port(location)
-        greeting = _said(host, port, seconds)
+        greeting = _greeting_fault(host, port, seconds)
     except (OSError, ValueError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(f"no scheduler answers at {address}: {reason}", mend) from None
@@ -47,7 +47,7 @@ def check_scheduler(address: str, seconds: float) -> None:
         raise UsageError(f"what answers at {address} is no Dask scheduler: {greeting}", mend)
 
 
-def _said(host: str, port: int, seconds: float) -> str:
+def _greeting_fault(host: str, port: int, seconds: float) -> str:
     """What is wrong with the first message from there, in words; "" for nothing."""
     deadline = time.monotonic() + seconds
     with socket.create_connection((host, port), timeout=seconds) as connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmlcts.backends.growth import Growth, Resident
+from dmlcts.backends.memory_increase import MemoryIncrease, Resident
 from dmlcts.specs import DataType, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
@@ -120,9 +120,9 @@ def test_what_the_suite_shares_does_not_count(tmp_path: Path) -> None:
 
 def test_what_a_process_held_at_its_start_is_no_growth() -> None:
     resident = Resident("self")
-    memory_growth = Growth(1 << 20, lambda: (0, ()), resident)
+    memory_increase = MemoryIncrease(1 << 20, lambda: (0, ()), resident)
     held = resident.bytes()
-    memory_growth.begin(held)
-    assert memory_growth.grown(held) == 0
-    assert memory_growth.grown(held + (8 << 20)) == 8 << 20
+    memory_increase.begin(held)
+    assert memory_increase.grown(held) == 0
+    assert memory_increase.grown(held + (8 << 20)) == 8 << 20
     resident.close()
