@@ -74,6 +74,10 @@ class ArrayRuntime(Protocol):
         """The backend's name."""
 
     @property
+    def prefix(self) -> str:
+        """What goes before the names of its table where they are shown: "jax."; may be empty."""
+
+    @property
     def version(self) -> str:
         """The version of the runtime's package."""
 
@@ -403,7 +407,7 @@ def mapped_parts(runtime: ArrayRuntime, taken_parts: Mapping[str, Iterable[DataT
                 continue
             attributes = "".join(f", {key}={value}" for key, value in counterpart.attributes.items())
             notes = [f"takes {types_text(types)}", *counterpart_notes(counterpart)]
-            rows.append(Mapped(variant, f"{counterpart.name}{attributes}", "runtime", "; ".join(notes)))
+            rows.append(Mapped(variant, f"{runtime.prefix}{counterpart.name}{attributes}", "runtime", "; ".join(notes)))
     return rows
 
 

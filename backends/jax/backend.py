@@ -82,6 +82,7 @@ class JaxRuntime:
     """
 
     name = "jax"
+    prefix = "jax."
 
     def __init__(self, jax: Any, device: Any, options: Mapping[str, str]) -> None:
         self._jax = jax

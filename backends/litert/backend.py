@@ -61,6 +61,7 @@ class LiteRtRuntime:
     """
 
     name = "litert"
+    prefix = ""
     counterparts = COUNTERPARTS
 
     def __init__(

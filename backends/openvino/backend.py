@@ -83,6 +83,7 @@ class OpenVinoRuntime:
     """
 
     name = "openvino"
+    prefix = ""
 
     def __init__(self, openvino: Any, opset: Any, core: Any, options: Mapping[str, str]) -> None:
         self._openvino = openvino

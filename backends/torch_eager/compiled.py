@@ -39,6 +39,7 @@ class CompiledTorch:
     """
 
     name = "torch"
+    prefix = "torch."
     counterparts = COUNTERPARTS
 
     def __init__(self, torch: Any, device: Any, adapter: str, options: Mapping[str, str]) -> None:

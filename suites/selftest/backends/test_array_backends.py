@@ -31,7 +31,7 @@ INSTALLED = {name: importlib.util.find_spec(package) is not None for name, packa
 class Numpy:
     """A runtime of arrays that computes with numpy."""
 
-    name, version, adapter = "numpy", "1", "CPU"
+    name, prefix, version, adapter = "numpy", "numpy.", "1", "CPU"
     options: Mapping[str, str] = {}
     rows: Sequence[Mapped] = ()
     counterparts: Mapping[str, Counterpart] = {
@@ -154,7 +154,7 @@ def test_invalid_descriptions_and_closed_devices_are_refused(numpy_device: Any) 
 def test_the_mapping_says_what_the_backend_does_around_a_function(numpy_device: Any) -> None:
     rows = {row["what"]: row for row in numpy_device.info.details["mapping"]}
     assert rows["LOGICAL_AND"]["note"].count("the backend") == 2
-    assert rows["EXP"]["note"] == "takes FLOAT32"
+    assert (rows["EXP"]["to"], rows["EXP"]["note"]) == ("numpy.exp", "takes FLOAT32")
     assert rows["MEAN"] == {"what": "MEAN", "to": "", "by": "nobody", "note": "numpy has no mean of two arrays"}
     assert rows["memory, offsets, in place"]["by"] == "backend"
 

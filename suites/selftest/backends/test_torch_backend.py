@@ -20,7 +20,9 @@ WAYS = [{}, {"bounds": "tensor"}, {"clamp": "minmax"}]
 
 
 def opened(**options: str) -> TorchDevice:
-    return TorchBackend().open(**options)
+    device = TorchBackend().open(**options)
+    assert isinstance(device, TorchDevice)
+    return device
 
 
 @needs_torch
@@ -119,6 +121,9 @@ def test_the_mapping_says_who_is_seen() -> None:
         {"bounds": "none"},
         {"compile": "maybe"},
         {"clamp": "minmax", "bounds": "scalar"},
+        {"layouts": "round"},
+        {"layouts": "flat"},
+        {"layouts": "flat", "compile": "yes", "clamp": "minmax"},
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, str]) -> None:
@@ -160,6 +165,30 @@ def test_without_a_working_compiler_compilation_is_unavailable(monkeypatch: pyte
     monkeypatch.setattr(torch, "compile", refuse)
     with pytest.raises(BackendUnavailable, match=r"no C\+\+ compiler; install a C\+\+ compiler"):
         opened(compile="yes")
+
+
+@needs_torch
+def test_flat_arrays_are_compiled_once_for_all_sizes_and_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    made: list[dict[str, Any]] = []
+
+    def compiles(function: Any, **settings: Any) -> Any:
+        made.append(settings)
+        return function
+
+    monkeypatch.setattr(torch, "compile", compiles)
+    with TorchBackend().open(compile="yes") as device:
+        assert device.info.details["options"]["layouts"] == "flat"
+        made.clear()
+        for maximum in (2.0, 3.0):
+            assert run(device, describe(Max=maximum), [-1, 0, 1, 2, 3]).tolist() == [0, 0, 1, 2, maximum]
+        assert run(device, describe(sizes=(1, 3), Max=2.0), [-1, 1, 3], True).tolist() == [0, 1, 2]
+        assert made == [{"dynamic": True, "fullgraph": True}]
+        with pytest.raises(NotSupported, match="packed"):
+            device.create(describe(strides=(2,)))
+    with opened(compile="yes", layouts="own") as device:
+        device.create(describe(strides=(2,))).close()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed: nothing is missing")
