@@ -72,7 +72,7 @@ def next_command(settings: Settings, trial: Trial) -> str:
     """The `dmlcts run` that judges what works.
 
     It selects nothing if all that the level obliges works. Otherwise it names the operators on which nothing went
-    wrong; if there are none, those that work on some types, and these types.
+    wrong; if there are none, those that work on some types. It names types where the operators work on some only.
     """
     words = ["dmlcts", "run", "--backend", settings.backend]
     words += [word for key, value in settings.options for word in ("-o", f"{key}={value}")]
@@ -82,9 +82,10 @@ def next_command(settings: Settings, trial: Trial) -> str:
     if settings.operators or not whole:
         wrong = {attempt.operator for attempt in trial.wrong}
         operators = [operator for operator in right if operator not in wrong]
-        if not operators:
-            types = [data_type for data_type in DataType if all(data_type in have for have in right.values())]
-            operators = list(right) if types else list(right)[:1]
+        if not operators or (not types and any(operator in trial.unclaimed for operator in operators)):
+            operators = operators or list(right)
+            types = [data_type for data_type in DataType if all(data_type in right[name] for name in operators)]
+            operators = operators if types else operators[:1]
             types = types or right[operators[0]]
         words += ["--operator", ",".join(operators)]
     if types:

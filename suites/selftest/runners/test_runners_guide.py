@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dmlcts.backends.contract import InvalidArgument
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.backends.runners.authentication import wrong_with_secret
 from dmlcts.backends.runners.definition import definition
 from dmlcts.backends.runners.examples import SECRET, blocks, filled_in
-from dmlcts.suites.selftest.commands.guides import Command, Reader, steps_of
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
+from dmlcts.suites.selftest.commands.guides import Command, Program, Reader, steps_of
 from dmlcts.suites.selftest.commands.test_guides import NOT_TYPED, typing
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.runners import kit
@@ -69,7 +72,8 @@ def test_its_links_and_files_exist() -> None:
     assert set(re.findall(r"\]\(#([a-z0-9-]+)\)", text())) <= anchors
     for name in re.findall(r"`(backends/runners/\S+?)`", text()):
         assert (kit.HOUSE / name).exists(), name
-    for name in re.findall(r"`(\w+_runner\.(?:c|cpp|h))`", text()):
+    saved = {step.name for step in steps_of(text()) if isinstance(step, Program)}
+    for name in set(re.findall(r"`(\w+_runner\.(?:c|cpp|h))`", text())) - saved:
         assert (kit.KIT / name).exists(), name
 
 
@@ -115,6 +119,76 @@ def test_the_times_and_places_in_the_guide_are_those_of_the_code() -> None:
         f"`--dispatch-timeout` ({float(timeout):g} s, and more for large memories)",
     ):
         assert sentence in " ".join(text().split()), sentence
+
+
+def test_the_feature_levels_and_the_most_length_in_the_guide_are_those_of_the_code() -> None:
+    page = " ".join(text().split())
+    assert ", ".join(f"{level.dml_value:#x} is {level}" for level in FeatureLevel) in page
+    head, binding = (definition().layouts[name].size for name in ("dispatch", "binding"))
+    assert f"in the header of `dispatch`: {head} bytes, {binding} for each binding, and the memory" in page
+    assert head + binding * definition().limits["most_tensors"] <= 4096
+
+
+# The smallest runner, which the guide shows whole.
+
+
+def minimal_runner(folder: Path, *changed: str) -> Path:
+    """It is built of the guide's text, where a part of it may be replaced by another."""
+    (program,) = (step for step in steps_of(text()) if isinstance(step, Program))
+    assert program.name == "minimal_runner.c"
+    assert not changed or program.content.count(changed[0]) == 1
+    source = folder / program.name
+    source.write_text(program.content.replace(*changed) if changed else program.content, encoding="utf-8")
+    target = source.with_suffix("")
+    command = ["cc", "-std=c11", *kit.STRICT, "-o", str(target), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert not done.returncode, done.stderr
+    return target
+
+
+def verdict_of(runner: Path, results: Path) -> str:
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.running.pytest_run import execute
+
+    settings = Settings.read(
+        backend=f"exec:{runner}",
+        results=str(results),
+        operators=("CLIP",),
+        data_types=("FLOAT32",),
+        clauses=("clip.formula",),
+        isolation="none",
+    )
+    return execute(settings, quiet=True).verdict
+
+
+FLOATS = TensorDesc(DataType.FLOAT32, (4,))
+compiled = pytest.mark.skipif(sys.platform == "win32" or bool(kit.missing()), reason=kit.missing() or "POSIX only")
+
+
+@compiled
+def test_the_smallest_runner_is_conformant_on_what_it_claims(tmp_path: Path) -> None:
+    """And refuses what it does not claim, options and messages that it does not know."""
+    runner = minimal_runner(tmp_path)
+    assert verdict_of(runner, tmp_path / "results") == "CONFORMANT"
+    with open_device(resolve(f"exec:{runner}")[1], {}) as device:
+        assert works(device)
+        assert device.info.only == {"ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD"}
+        assert set(device.info.data_types.values()) == {frozenset({DataType.FLOAT32})}
+        assert device.ping() >= 0
+        with pytest.raises(InvalidArgument, match="CLIP and THRESHOLD on FLOAT32 only"):
+            device.create(OperatorDesc("ELEMENT_WISE_SIGN", dict.fromkeys(("InputTensor", "OutputTensor"), FLOATS), {}))
+    with pytest.raises(UsageError, match="there are no options"):
+        open_device(resolve(f"exec:{runner}")[1], {"adapter": "1"})
+
+
+@compiled
+def test_a_fault_in_the_smallest_runner_is_seen(tmp_path: Path) -> None:
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.trial.trial import try_backend
+
+    runner = minimal_runner(tmp_path, "x = x < min ? min : x;", "")
+    trial = try_backend(Settings.read(backend=f"exec:{runner}", operators=("CLIP", "THRESHOLD")))
+    assert [(attempt.operator, attempt.outcome) for attempt in trial.wrong] == [("CLIP", "fail"), ("THRESHOLD", "fail")]
 
 
 # A runner in another language.
