@@ -56,10 +56,11 @@ class Counterpart:
         attributes: what it is given beside the tensors.
         patterns: whether tensors are bound as integers of their width, because the operator knows bits alone.
         truth: whether its result is of the runtime's own truth type, one byte of 0 or 1, which is bound over UINT8.
-        conditions: how many of the first inputs the backend makes truth values of the runtime's own type of: true is
-            what is not 0. For runtimes of arrays alone.
+        conditions: how many of the first inputs become truth values of the runtime's own type: true is what is not 0.
+            For runtimes of arrays, and for ONNX, whose Cast does it.
         converted: whether the backend converts the result, which is of the first input's type, to the output's type;
             done where that changes no value. For runtimes of arrays alone.
+        columns: whether it takes a scale for each row of a matrix, so that elements are bound as rows of one element.
         only: the element types on which it is meant to do this; ``None``: on all that the runtime takes.
         note: what else a reader of the results must know.
     """
@@ -71,6 +72,7 @@ class Counterpart:
     truth: bool = False
     conditions: int = 0
     converted: bool = False
+    columns: bool = False
     only: frozenset[DataType] | None = None
     note: str = ""
 
@@ -235,8 +237,10 @@ def sample(table: OperatorTable, part: str, data_type: DataType) -> OperatorDesc
         part: the part, as :func:`parts` has it.
         data_type: what the first type variable stands for; results of another type are UINT8 where they may be.
     """
-    variables = {variable: _sampled(table, variable) for variable in table.type_variables}
-    variables[table.type_variables[0]] = data_type
+    first = table.type_variables[0]
+    variables = {variable: _sampled(table, variable) for variable in table.type_variables} | {first: data_type}
+    for row in (row for support in table.support for row in support.together if row.get(first) == data_type.name):
+        variables |= {variable: DataType[listed] for variable, listed in row.items()}
     tensors = {name: TensorDesc(variables[row.type], (1,)) for name, row in table.tensors.items() if not row.optional}
     attributes = {item.name: _sampled_attribute(item, part, data_type) for item in table.attributes}
     return OperatorDesc(table.operator, tensors, attributes)

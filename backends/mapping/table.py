@@ -45,6 +45,8 @@ def _cell(counterpart: Counterpart | None) -> str:
     if counterpart is None or not counterpart.name:
         return f"{_NONE} {counterpart.lacking}" if counterpart else _NONE
     bound = ["patterns as integers"] * counterpart.patterns + ["UINT8 results"] * counterpart.truth
+    bound += ["truth operands"] * (counterpart.conditions > 0)
+    bound += ["a scale for each row of one element"] * counterpart.columns
     return _named(counterpart, [note for note in (*bound, counterpart.note) if note])
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, TensorDesc
 
+ATTRIBUTES_UNTIL = 11  # from this opset on Clip's bounds are inputs of the tensor's type
 _LEAST_IR = 8  # initializers that are no inputs, so that the optimiser may fold them, whatever the opset
 _TYPES: Mapping[str, str] = {
     "float64": "DOUBLE",
@@ -33,6 +34,8 @@ class Node:
         attributes: attributes by name (Clip's bounds up to opset 10, Mod's fmod).
         patterns: whether tensors are bound as unsigned integers of their width.
         truth: whether the result is of ONNX's bool.
+        conditions: names of the inputs that a Cast makes ONNX's bool.
+        columns: names of the tensors that are a matrix of one column, the others being a vector; none: all are alike.
     """
 
     operator: str
@@ -41,6 +44,8 @@ class Node:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     patterns: bool = False
     truth: bool = False
+    conditions: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def bound_as(self, tensor: TensorDesc) -> np.dtype[Any]:
         """The numpy type as which an input is bound."""
@@ -48,27 +53,30 @@ class Node:
 
     def result_as(self, tensor: TensorDesc) -> np.dtype[Any]:
         """The numpy type as which the output is bound."""
-        return np.dtype(np.bool_) if self.truth else self.bound_as(tensor)
+        return np.dtype(np.bool_) if self.truth and tensor.data_type is DataType.UINT8 else self.bound_as(tensor)
+
+
+Shape = Sequence[int | str]
 
 
 def build(
     onnx: Any,
     node: Node,
     opset: int,
-    inputs: Mapping[str, TensorDesc],
-    output: TensorDesc,
+    inputs: Mapping[str, tuple[TensorDesc, Shape]],
+    output: tuple[TensorDesc, Shape],
     *,
     constants: bool = True,
     elements: Mapping[str, NDArray[Any]] | None = None,
 ) -> bytes:
-    """The serialised model y = node(*inputs).
+    """The serialised model y = node(*inputs), with a Cast where the node's truth values are of another type.
 
     Args:
         onnx: the package.
         node: the operator.
         opset: the version of the ONNX operator set.
-        inputs: the input tensors, in the operator's order.
-        output: the output tensor.
+        inputs: the input tensors with their dimensions, in the operator's order.
+        output: the output tensor with its dimensions.
         constants: whether the operands are initializers; otherwise they are inputs of the model.
         elements: the inputs' elements, where the inputs themselves are initializers; otherwise they are the model's.
     """
@@ -80,23 +88,33 @@ def build(
     def kind_of(dtype: np.dtype[Any]) -> int:
         return int(getattr(onnx.TensorProto, _TYPES[dtype.name]))
 
-    first = next(iter(inputs.values()))
+    first, _ = next(iter(inputs.values()))
     values = {name: np.asarray(value, node.bound_as(first)) for name, value in node.values.items()}
     graph_inputs, initializers = [], []
-    for name, tensor in inputs.items():
+    for name, (tensor, shape) in inputs.items():
         if elements is not None:
-            initializers.append(constant(name, elements[name], list(tensor.sizes)))
+            initializers.append(constant(name, elements[name], list(elements[name].shape)))
         else:
-            graph_inputs.append(helper.make_tensor_value_info(name, kind_of(node.bound_as(tensor)), list(tensor.sizes)))
+            graph_inputs.append(helper.make_tensor_value_info(name, kind_of(node.bound_as(tensor)), list(shape)))
     if constants:
         initializers += [constant(name, value, []) for name, value in values.items()]
     else:
         graph_inputs += [
             helper.make_tensor_value_info(name, kind_of(value.dtype), []) for name, value in values.items()
         ]
-    made = helper.make_node(node.operator, [*inputs, *node.operands], ["y"], **node.attributes)
-    results = [helper.make_tensor_value_info("y", kind_of(node.result_as(output)), list(output.sizes))]
-    graph = helper.make_graph([made], "dmlcts", graph_inputs, results, initializers)
+    tensor, shape = output
+    result = node.result_as(tensor)
+    widened = node.truth and result != np.dtype(np.bool_)
+    operands = [f"{name}_is_true" if name in node.conditions else name for name in inputs]
+    nodes = [
+        helper.make_node("Cast", [name], [f"{name}_is_true"], to=onnx.TensorProto.BOOL) for name in node.conditions
+    ]
+    made = "is_true" if widened else "y"
+    nodes.append(helper.make_node(node.operator, [*operands, *node.operands], [made], **node.attributes))
+    if widened:
+        nodes.append(helper.make_node("Cast", [made], ["y"], to=kind_of(result)))
+    results = [helper.make_tensor_value_info("y", kind_of(result), list(shape))]
+    graph = helper.make_graph(nodes, "dmlcts", graph_inputs, results, initializers)
     imports = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=imports)
     model.ir_version = max(_LEAST_IR, helper.find_min_ir_version_for(imports))

@@ -2,8 +2,9 @@
 
 An operator is named where it computes the same formula on the same tensors. A tensor is bound as another type only
 where that changes nothing: patterns as unsigned integers of their width, and truth values, which ONNX keeps in bytes of
-0 and 1, over UINT8 results. Truth values as operands are another matter: DirectML takes any byte but 0 for true, a
-``bool`` holds 0 and 1 alone, and a Cast before the operator would be judged as if it were the operator's own.
+0 and 1, over UINT8 results. Two things are put before or behind an operator, because they are exact: a Cast of
+operands to ``bool``, true being what is not 0, and a Cast of ``bool`` to UINT32 results. A scale for each element is
+one for each row of a matrix of one column.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dmlcts.backends.runtimes import Counterpart, none
 from dmlcts.specs import DataType
 
 _INTEGERS = frozenset(data_type for data_type in DataType if not data_type.is_floating)
-_BYTES_AS_TRUTH = "its operands are bool, which holds 0 and 1 alone"
+_BEFORE = frozenset({DataType.INT8, DataType.UINT8, DataType.INT16, DataType.UINT16})
 
 COUNTERPARTS: Mapping[str, Counterpart] = {
     "CLIP": Counterpart("Clip"),
@@ -44,10 +45,10 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "LOGICAL_LESS_THAN": Counterpart("Less", truth=True),
     "LOGICAL_GREATER_THAN_OR_EQUAL": Counterpart("GreaterOrEqual", truth=True),
     "LOGICAL_LESS_THAN_OR_EQUAL": Counterpart("LessOrEqual", truth=True),
-    "LOGICAL_AND": none(f"And: {_BYTES_AS_TRUTH}"),
-    "LOGICAL_OR": none(f"Or: {_BYTES_AS_TRUTH}"),
-    "LOGICAL_XOR": none(f"Xor: {_BYTES_AS_TRUTH}"),
-    "LOGICAL_NOT": none(f"Not: {_BYTES_AS_TRUTH}"),
+    "LOGICAL_AND": Counterpart("And", truth=True, conditions=2),
+    "LOGICAL_OR": Counterpart("Or", truth=True, conditions=2),
+    "LOGICAL_XOR": Counterpart("Xor", truth=True, conditions=2),
+    "LOGICAL_NOT": Counterpart("Not", truth=True, conditions=1),
     "IS_NAN": Counterpart("IsNaN", truth=True),
     "IS_INFINITY EITHER": Counterpart("IsInf", truth=True),
     "IS_INFINITY POSITIVE": Counterpart("IsInf", attributes={"detect_negative": 0}, truth=True),
@@ -59,7 +60,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "BIT_COUNT": none("ONNX does not count bits"),
     "BIT_SHIFT_LEFT": Counterpart("BitShift", attributes={"direction": "LEFT"}),
     "BIT_SHIFT_RIGHT": Counterpart("BitShift", attributes={"direction": "RIGHT"}),
-    "IF": none("Where: its condition is bool, which holds 0 and 1 alone"),
+    "IF": Counterpart("Where", conditions=1),
     "CLIP_GRAD": none("ONNX has no gradients"),
     "CLIP_GRAD1": none("ONNX has no gradients"),
     "SQRT": Counterpart("Sqrt"),
@@ -83,7 +84,13 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "ERF": Counterpart("Erf"),
     "ADD1": Counterpart("Add"),
     "CONSTANT_POW": none("Pow: its exponent is a tensor"),
-    "QUANTIZE_LINEAR": none("QuantizeLinear: a scale belongs to a tensor or an axis, not to an element"),
-    "DEQUANTIZE_LINEAR": none("DequantizeLinear: a scale belongs to a tensor or an axis, not to an element"),
+    "QUANTIZE_LINEAR": Counterpart("QuantizeLinear", attributes={"axis": 0}, columns=True),
+    "DEQUANTIZE_LINEAR": Counterpart(
+        "DequantizeLinear",
+        attributes={"axis": 0},
+        columns=True,
+        only=_BEFORE,
+        note="of wider integers ONNX takes no zero point",
+    ),
     "QUANTIZED_LINEAR_ADD": none("ONNX does not add quantised tensors"),
 }

@@ -12,10 +12,12 @@ import pytest
 
 from dmlcts.backends import BackendUnavailable, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnxruntime.backend import OnnxRuntimeBackend, OnnxRuntimeDevice
+from dmlcts.backends.onnxruntime.providers import Provider
 from dmlcts.backends.onnxruntime.sessions import KeptSessions, loaded
 from dmlcts.backends.runtimes import cast_bound, load, parts, sample
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.backends.bound_tensors import dispatched
 
 f32 = np.float32
 MISSING = [name for name in ("onnxruntime", "onnx") if importlib.util.find_spec(name) is None]
@@ -60,6 +62,8 @@ def run(device: Any, operator: OperatorDesc, values: list[float], in_place: bool
     [
         {},
         {"bounds": "input"},
+        {"shapes": "dynamic", "bounds": "input"},
+        {"shapes": "row"},
         {"optimize": "off"},
         {"optimize": "basic"},
         {"fold": "yes"},
@@ -125,6 +129,87 @@ def test_few_sessions_are_kept() -> None:
     assert made == list(range(600)), "the one in use stays"
     load(1)
     assert made[-1] == 1, "the longest unused was released"
+
+
+def test_a_refusal_is_asked_for_once_and_another_error_again() -> None:
+    kept, asked = KeptSessions(), []
+
+    def refuse(error: Exception) -> None:
+        asked.append(error)
+        raise error
+
+    for error, times in ((NotSupported("no"), 1), (InvalidArgument("never"), 1), (ExecutionFailed("not now"), 2)):
+        asked.clear()
+        for _ in range(2):
+            with pytest.raises(type(error), match=str(error)):
+                kept.of(type(error), lambda error=error: refuse(error))
+        assert len(asked) == times
+
+
+@needs_runtime
+@pytest.mark.parametrize(
+    "options, sessions",
+    [
+        ({}, 6),
+        ({"bounds": "input"}, 3),
+        ({"shapes": "dynamic"}, 4),
+        ({"shapes": "dynamic", "bounds": "input"}, 2),
+        ({"shapes": "row", "bounds": "input"}, 1),
+    ],
+)
+def test_one_model_serves_many_sizes_and_bounds(
+    options: dict[str, str], sessions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(**options) as device:
+        loads: list[bytes] = []
+        usual = device.session
+        monkeypatch.setattr(device, "session", lambda model: loads.append(model) or usual(model))
+        for sizes in ((5,), (4,), (1, 5)):
+            for low in (-1.0, 0.0):
+                values = [-3.0, -0.5, 0.25, 7.0, 1.0][: int(np.prod(sizes))]
+                operator = describe(sizes=sizes, Min=low, Max=2.5)
+                for in_place in (False, True):
+                    assert run(device, operator, values, in_place).tolist() == np.clip(values, low, 2.5).tolist()
+        assert len(loads) == sessions
+
+
+@needs_runtime
+def test_each_element_has_its_own_scale() -> None:
+    bytes_ = DataType.UINT8
+    tensors = {
+        "InputTensor": TensorDesc(DataType.FLOAT32, (2, 2)),
+        "ScaleTensor": TensorDesc(DataType.FLOAT32, (2, 2)),
+        "ZeroPointTensor": TensorDesc(bytes_, (2, 2)),
+        "OutputTensor": TensorDesc(bytes_, (2, 2)),
+    }
+    operator = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
+    values = {
+        "InputTensor": np.array([[5, 5], [-1, 900]], f32),
+        "ScaleTensor": np.array([[1, 2], [0.5, 1]], f32),
+        "ZeroPointTensor": np.array([[0, 1], [10, 0]], np.uint8),
+    }
+    for shapes in ("exact", "dynamic", "row"):
+        with opened(shapes=shapes) as device:
+            result = dispatched(device.create(operator), operator, values, "OutputTensor")
+            assert result.tolist() == [[5, 3], [8, 255]]
+    signed = {**tensors, "OutputTensor": TensorDesc(DataType.INT8, (2, 2))}
+    del signed["ZeroPointTensor"]
+    with opened() as device, pytest.raises(NotSupported, match="gives UINT8"):
+        device.create(OperatorDesc(operator.name, signed, {}))
+
+
+@needs_runtime
+def test_any_byte_but_0_is_true_of_every_width() -> None:
+    with opened() as device:
+        for data_type in (DataType.UINT8, DataType.UINT32):
+            tensor = TensorDesc(data_type, (4,))
+            names = ("ATensor", "BTensor", "OutputTensor")
+            operator = OperatorDesc("ELEMENT_WISE_LOGICAL_AND", dict.fromkeys(names, tensor), {})
+            values = {
+                name: np.array(words, data_type.numpy)
+                for name, words in zip(names, ([0, 1, 128, 255], [7, 2, 0, 64]), strict=False)
+            }
+            assert dispatched(device.create(operator), operator, values, "OutputTensor").tolist() == [0, 1, 0, 1]
 
 
 @needs_runtime
@@ -210,9 +295,8 @@ def test_a_fallback_to_the_cpu_is_not_supported_and_a_failed_graph_is_a_refusal(
             def __init__(self, *_: object, **__: object) -> None:
                 raise RuntimeError(f"[ONNXRuntimeError] : 1 : FAIL : {message}")
 
-    options = {"threads": "1", "optimize": "all", "provider": "OtherExecutionProvider"}
     with pytest.raises(error):
-        loaded(Runtime, options, b"")
+        loaded(Runtime, {"threads": "1", "optimize": "all"}, Provider("OtherExecutionProvider"), b"")
 
 
 @needs_runtime
@@ -276,6 +360,11 @@ def test_bindings_that_cannot_be_used_fail(bindings: dict[str, Region]) -> None:
         ({"optimize": "some"}, UsageError),
         ({"bounds": "maybe"}, UsageError),
         ({"threads": "-1"}, UsageError),
+        ({"shapes": "square"}, UsageError),
+        ({"shapes": "row", "fold": "yes"}, UsageError),
+        ({"device": "NPU"}, UsageError),
+        ({"provider_options": "no equals sign"}, UsageError),
+        ({"provider": "QNNExecutionProvider", "provider_library": "/no/such/library.so"}, UsageError),
         ({"provider": "NoSuchProvider"}, BackendUnavailable),
     ],
 )
