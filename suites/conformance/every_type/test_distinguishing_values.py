@@ -34,13 +34,13 @@ _SINGLE = 64
 
 
 @checks("values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast")
-def test_telling_values_in_layouts(subject: Subject, judge: Judge) -> None:
+def test_distinguishing_values_in_layouts(subject: Subject, judge: Judge) -> None:
     """Ties, seams, quotients: in each input spaced, padded, turned, and repeated along some axes, with gaps or not."""
     judge.all(_cases(subject))
 
 
 @checks("rounding", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast")
-def test_telling_values_in_layouts_to_be_rounded(subject: Subject, judge: Judge) -> None:
+def test_distinguishing_values_in_layouts_to_be_rounded(subject: Subject, judge: Judge) -> None:
     """The same of an operator whose values are stated by modes of rounding alone."""
     judge.all(_cases(subject))
 

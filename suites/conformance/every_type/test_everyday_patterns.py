@@ -40,7 +40,7 @@ _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domai
 
 
 @checks("values", "tensor.strides.broadcast", having=several_inputs)
-def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
+def test_one_distinguishing_element_for_all(subject: Subject, judge: Judge) -> None:
     """Each value that tells of the arithmetic, repeated in each input, beside partners with which it does.
 
     Those for which a kernel may have a shortcut in place of the others as well, in packed tensors and in larger ones.
@@ -107,7 +107,7 @@ def _distinguishing_streams(subject: Subject, name: str) -> Iterator[Streams]:
     on="values",
     having=several_inputs,
 )
-def test_one_telling_element_beside_layouts(subject: Subject, judge: Judge) -> None:
+def test_one_distinguishing_element_beside_layouts(subject: Subject, judge: Judge) -> None:
     """Each such value for all in each input, beside each layout of the other inputs and of the output, and scaled."""
     judge.all(share_of(subject, list(_beside_layouts(subject))))
 

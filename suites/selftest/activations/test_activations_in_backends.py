@@ -94,7 +94,7 @@ def test_microsofts_library_refuses_what_is_no_activation(name: str, library: An
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "torch"])
 @pytest.mark.size("thorough")
-def test_runtimes_say_that_they_have_none(backend: str) -> None:
+def test_runtimes_state_that_they_have_none(backend: str) -> None:
     pytest.importorskip(backend)
     with open_device(resolve(backend)[1], {}) as device:
         with pytest.raises(NotSupported, match="ACTIVATION_RELU: no operator of the runtime has an activation fused"):
@@ -103,6 +103,6 @@ def test_runtimes_say_that_they_have_none(backend: str) -> None:
             device.create(add_with(DataType.FLOAT32, "SWISH"))
 
 
-def test_runners_are_not_asked_what_the_protocol_cannot_say() -> None:
+def test_runners_are_not_asked_what_the_protocol_cannot_express() -> None:
     with pytest.raises(NotSupported, match="dmlcts-runner/1 cannot say that ACTIVATION_RELU is fused"):
         encode_create(1, add_with(DataType.FLOAT32, "RELU"))

@@ -63,7 +63,7 @@ def test_what_is_malformed_is_refused(member: str, value: object, text: str) -> 
         read_operator(written)
 
 
-def test_it_is_told_with_its_numbers() -> None:
+def test_it_is_reported_with_its_numbers() -> None:
     fused = add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5).activation
     assert attribute_text(fused) == "ACTIVATION_LEAKY_RELU with Alpha 0.5 (0x3f000000)"
     assert attribute_text(add_with(DataType.FLOAT32, "RELU").activation) == "ACTIVATION_RELU"

@@ -233,7 +233,7 @@ def test_whole_quotients_leave_nothing(name: str, kind: DataType, a: float, b: f
         ("MODULUS_FLOOR", 3e38, 1.5e38, 3e38, True),  # a flushed reciprocal
     ],
 )
-def test_a_remainder_has_the_sign_that_the_page_says_and_is_smaller_than_the_divisor(
+def test_a_remainder_has_the_sign_that_the_page_states_and_is_smaller_than_the_divisor(
     name: str, a: float, b: float, result: float, right: bool
 ) -> None:
     assert admitted(name, DataType.FLOAT32, {"a": a, "b": b}, result) is right

@@ -44,13 +44,13 @@ def test_the_smallest_case_stands_for_all_that_show_the_fault() -> None:
 
 
 @pytest.mark.parametrize("sizes", [["x"], "x", None, [[1]], [2]])
-def test_a_strangers_case_of_any_form_is_told(sizes: Any) -> None:
+def test_a_strangers_case_of_any_form_is_reported(sizes: Any) -> None:
     odd = dataclasses.replace(ONE, case={"tensors": {"InputTensor": {"sizes": sizes}}}, file="odd.yaml")
     item_records = grouped_by_fault([item("a", odd), item("b", sized(TWO, 9))])
     assert {failure.title for record in item_records for failure in record.failures} == {ONE.title}
 
 
-def test_of_equal_cases_the_one_with_the_shortest_title_is_told() -> None:
+def test_of_equal_cases_the_one_with_the_shortest_title_is_reported() -> None:
     """Not the one whose file happens to have the first name."""
     for names in ("ab", "ba"):
         near, far = (
@@ -82,12 +82,12 @@ def test_what_differs_stays_apart() -> None:
     assert first.failures[0].title == second.failures[0].title == TWO.title, "as many elements are not needed"
 
 
-def test_a_test_tells_a_fault_once() -> None:
+def test_a_test_reports_a_fault_once() -> None:
     (item_record,) = grouped_by_fault([item("a", sized(ONE, 7), TWO)])
     assert [failure.title for failure in item_record.failures] == [TWO.title]
 
 
-def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
+def test_a_run_reports_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(
         "run",
         "--backend",

@@ -162,7 +162,9 @@ def test_a_value_that_is_wrong_alone_accuses_no_layout_however_little_is_left(bu
 
 
 @pytest.mark.parametrize("budget", [0, 9])
-def test_a_value_that_is_wrong_without_scale_too_is_told_under_the_formula_however_little_is_left(budget: int) -> None:
+def test_a_value_that_is_wrong_without_scale_too_is_reported_under_the_formula_however_little_is_left(
+    budget: int,
+) -> None:
     class Wrong(Reference):
         def compute(self, operator: OperatorDesc, x: Array) -> Array:
             return super().compute(operator, x) ^ 1

@@ -205,7 +205,7 @@ def test_a_case_among_others_takes_them_along() -> None:
     assert judge_case(bench(state.MinSharedBetweenOperators()), moved).findings
 
 
-def test_company_without_the_case_itself_is_refused() -> None:
+def test_neighbours_without_the_case_itself_are_refused() -> None:
     written = least(state.MinSharedBetweenOperators, among()).case.to_json()
     alone = [kernel for kernel in written["beside"] if kernel["attributes"] != written["attributes"]]
     assert len(alone) == 1

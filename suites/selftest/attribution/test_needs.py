@@ -545,7 +545,7 @@ def test_a_nan_beside_it_is_needed() -> None:
     assert "NaN inputs" in evidence(finding)["needs"]
 
 
-def test_the_account_says_what_is_needed_and_what_each_is_needed_for() -> None:
+def test_the_account_states_what_is_needed_and_what_each_is_needed_for() -> None:
     finding = least(LostWhereStrided(), STRIDED)
     text = "ScaleBias and input strides (right without ScaleBias; right with a packed input)"
     assert evidence(finding)["needs"] == text

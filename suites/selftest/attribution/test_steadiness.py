@@ -77,7 +77,7 @@ def test_one_transient_element_is_not_repeatable() -> None:
     assert dict(finding.details)["again"] == "wrong 1 time of 9, the same case on the same device"
 
 
-def test_how_often_is_said() -> None:
+def test_how_often_is_stated() -> None:
     on = bench(transient(3)())
     finding = smallest(on, first_wrong(on, case()))
     assert finding.clause == "execution.repeatable"
@@ -141,7 +141,7 @@ def test_other_kernels_are_blamed_for_what_they_do_every_time() -> None:
 
 
 @pytest.mark.parametrize("count, devices", [(5, 16), (1 << 16, 16), ((1 << 16) + 1, 4)])
-def test_company_is_tried_on_eight_pairs_of_devices_and_on_two_for_many_elements(count: int, devices: int) -> None:
+def test_neighbours_are_tried_on_eight_pairs_of_devices_and_on_two_for_many_elements(count: int, devices: int) -> None:
     opened = []
 
     class Opening(Reference):
@@ -165,7 +165,7 @@ def test_a_case_before_another_has_none_before_itself() -> None:
 
 
 @pytest.mark.parametrize("ran", range(0, 33, 4))
-def test_a_property_based_test_tells_of_chance_itself(ran: int) -> None:
+def test_a_property_based_test_reports_chance_itself(ran: int) -> None:
     (probe,) = [
         candidate for candidate in probes(first_three()) if "test_drawn_bounds_and_values[CLIP-INT8]" in candidate.test
     ]
@@ -231,7 +231,7 @@ class Sometimes(Reference):
 
 
 @pytest.mark.size("all")
-def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
+def test_a_run_on_a_nondeterministic_device_states_what_it_is(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (tmp_path / "sometimes.py").write_text(PLANTED, encoding="utf-8")
     backend = ("--backend", "sometimes.py:Sometimes")
     # In one process, which the faults take a third of the time in; the replays below are in processes of their own.

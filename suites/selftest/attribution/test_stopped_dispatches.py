@@ -122,7 +122,7 @@ def test_where_elements_share_what_is_stored_one_ordinary_element_stands_for_all
     assert set(tried[1][1]) == {ordinary}
 
 
-def test_where_every_element_is_at_a_point_ones_stand_in_their_place() -> None:
+def test_where_every_element_is_at_a_point_ones_take_their_place() -> None:
     clauses, tried = divided(zeros, A, [0] * 6)
     assert (clauses, tried[1:]) == (["divide.zero"], [([1] * 6, [1] * 6)])
 

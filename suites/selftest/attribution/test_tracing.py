@@ -100,7 +100,7 @@ def test_what_is_never_written_is_that(data_type: DataType) -> None:
 
 
 @pytest.mark.parametrize("data_type", TYPES)
-def test_no_element_that_was_written_is_told_as_not_written(data_type: DataType) -> None:
+def test_no_element_that_was_written_is_reported_as_not_written(data_type: DataType) -> None:
     generator = np.random.Generator(np.random.PCG64(3))
     for backend, source in ((ReadsTheOutput, None), (InputOffsetIgnored, None), (InputStridesIgnored, (0,))):
         values = Values.of(generator.integers(-100, 100, 500), data_type)

@@ -128,7 +128,7 @@ def test_a_relation_that_holds_between_wrong_values_makes_no_case_right() -> Non
         (TakenForPackedInPlace, "input strides and in place (right with a packed input; right out of place)"),
     ],
 )
-def test_a_replay_says_what_the_case_needs_on_the_backend_that_it_is_replayed_on(
+def test_a_replay_states_what_the_case_needs_on_the_backend_that_it_is_replayed_on(
     backend: type[TakenForPacked], text: str
 ) -> None:
     case = least(TakenForPacked(), in_place()).case

@@ -273,7 +273,7 @@ def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, ex
         ("torch", ["IS_NAN-FLOAT32-UINT32", "ADD-UINT32", "BIT_COUNT-UINT8", "MEAN-FLOAT32", "CLIP_GRAD-INT8"]),
     ],
 )
-def test_runtimes_say_what_they_cannot_express(runtimes: dict[str, Any], name: str, lacking: list[str]) -> None:
+def test_runtimes_state_what_they_cannot_express(runtimes: dict[str, Any], name: str, lacking: list[str]) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
     known = dict(itertools.chain.from_iterable(map(descriptions_of, family().operators.values())))

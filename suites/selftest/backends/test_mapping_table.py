@@ -37,7 +37,7 @@ def test_all_runtimes_have_a_word_on_every_part() -> None:
     [item for table in (OF_ONNX, OF_TORCH, *ARRAYS.values()) for item in table.values()],
     ids=lambda item: item.name or item.lacking,
 )
-def test_what_is_not_mapped_says_why_and_what_is_mapped_does_not(counterpart: Counterpart) -> None:
+def test_what_is_not_mapped_states_why_and_what_is_mapped_does_not(counterpart: Counterpart) -> None:
     assert bool(counterpart.name) != bool(counterpart.lacking)
 
 

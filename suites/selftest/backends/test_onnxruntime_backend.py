@@ -307,7 +307,7 @@ def test_explicit_packed_strides_and_high_ranks_run() -> None:
 
 
 @needs_runtime
-def test_the_mapping_says_who_is_seen() -> None:
+def test_the_mapping_names_who_is_seen() -> None:
     with opened(opset="11", bounds="input") as device:
         rows = {row["what"]: row for row in device.info.details["mapping"]}
     assert rows["CLIP"]["to"] == "Clip-11, min and max as inputs of the model"
@@ -373,7 +373,7 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, str], error: t
         opened(**options)
 
 
-def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
+def test_a_missing_package_is_reported_with_the_command_that_installs_it() -> None:
     with pytest.raises(BackendUnavailable, match="pip install this") as caught:
         load("no_such_package_anywhere", "pip install this")
     assert caught.value.mend == "pip install this"
@@ -390,7 +390,7 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
         ),
     ],
 )
-def test_a_package_that_does_not_load_says_why_even_where_its_error_says_nothing(
+def test_a_package_that_does_not_load_states_why_even_where_its_error_states_nothing(
     body: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken_package_of_ours.py").write_text(body)

@@ -262,7 +262,7 @@ def test_an_attribute_that_is_no_backend(write: Write, text: str, words: str) ->
     assert words.format(path=path) in _refused(f"{path}:Mine")
 
 
-def test_a_constructor_that_says_unavailable(write: Write) -> None:
+def test_a_constructor_that_states_unavailable(write: Write) -> None:
     text = (
         "class BackendUnavailable(Exception): mend = 'buy one'\n"
         "class Mine:\n"
@@ -362,7 +362,7 @@ def test_open_that_returns_no_device() -> None:
 # The list.
 
 
-def test_the_list_says_what_works_and_why_the_rest_does_not(register: Callable[..., None]) -> None:
+def test_the_list_states_what_works_and_why_the_rest_does_not(register: Callable[..., None]) -> None:
     modules = {
         "house_sound": DEVICE,
         "house_away": (

@@ -104,7 +104,7 @@ def test_a_bound_that_torch_refuses_is_a_refusal_and_the_tensor_of_it_is_not() -
 
 
 @needs_torch
-def test_the_mapping_says_who_is_seen() -> None:
+def test_the_mapping_names_who_is_seen() -> None:
     with opened() as device:
         rows = {row["what"]: row for row in device.info.details["mapping"]}
     assert rows["CLIP"]["to"] == "torch.clamp(x, Min, Max), Min and Max as Python numbers, eager"
@@ -192,7 +192,7 @@ def test_flat_arrays_are_compiled_once_for_all_sizes_and_bounds(monkeypatch: pyt
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed: nothing is missing")
-def test_without_torch_the_command_that_installs_it_is_told() -> None:
+def test_without_torch_the_command_that_installs_it_is_reported() -> None:
     with pytest.raises(BackendUnavailable, match="pip install torch"):
         opened()
 

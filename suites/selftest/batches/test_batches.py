@@ -193,7 +193,7 @@ BACKENDS = pytest.mark.parametrize(
 
 @BACKENDS
 @pytest.mark.size("thorough", brief=2)
-def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> None:
+def test_a_batch_judges_as_each_case_alone_does(backend: Any, wrong: bool) -> None:
     together, alone = (summary(bench(backend()), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone
     assert any(together[1]) == wrong
@@ -201,7 +201,7 @@ def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> No
 
 @BACKENDS
 @pytest.mark.size("all", brief=1, thorough=4)
-def test_a_batch_of_an_isolated_implementation_says_the_same(backend: Any, wrong: bool) -> None:
+def test_a_batch_of_an_isolated_implementation_judges_the_same(backend: Any, wrong: bool) -> None:
     result = []
     for dispatches in (False, True):
         isolated = bench(IsolatedBackend(f"dmlcts.suites.selftest.batches.test_batches:{backend.__name__}"))

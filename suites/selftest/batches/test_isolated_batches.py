@@ -89,7 +89,7 @@ def reported(
     ],
 )
 @pytest.mark.size("all", brief=1, thorough=4)
-def test_a_fault_in_a_batch_is_told_of_its_case_as_it_is_alone(order: int, outcome: str | None) -> None:
+def test_a_fault_in_a_batch_is_reported_for_its_case_as_it_is_alone(order: int, outcome: str | None) -> None:
     cases = row(order)
     together, alone = reported(cases, dispatches=False), reported(cases, dispatches=True)
     assert together == alone
@@ -127,7 +127,7 @@ def test_slow_steps_have_the_limit_each() -> None:
 
 
 @pytest.mark.size("thorough")
-def test_growth_is_the_case_s() -> None:
+def test_a_memory_increase_is_the_case_s() -> None:
     for number, outcomes in ((64 << 20, ["resource_error"]), (1 << 30, [])):
         result, *_ = reported(row(faulty.GROW), dispatches=False, number=number)
         assert [item[1] for item in result[PLACE]] == outcomes
@@ -144,7 +144,7 @@ def test_after_four_losses_the_others_are_left_out() -> None:
 
 
 @LINUX
-def test_a_stray_that_no_case_alone_shows_is_told_of_the_batch() -> None:
+def test_a_stray_that_no_case_alone_shows_is_reported_for_the_batch() -> None:
     result, *_ = reported(row(faulty.UNLOCK), dispatches=False)
     ((clause, outcome, _, settled, again),) = [item for some in result for item in some]
     assert (clause, outcome, settled) == ("tensor.output.bounds", "fail", True)
@@ -240,7 +240,7 @@ def accepted(maximum: float) -> list[Case]:
 
 @pytest.mark.parametrize("maximum", [2000.0, pytest.param(faulty.ABORT, marks=POSIX)])
 @pytest.mark.size("all", thorough=1)
-def test_kernels_that_are_only_made_come_to_what_they_come_to_alone(maximum: float) -> None:
+def test_kernels_that_are_only_made_give_what_they_give_alone(maximum: float) -> None:
     together, alone = (reported(accepted(maximum), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone
     assert [bool(item) for item in together[0]] == [maximum != 2000 and place == PLACE for place in range(COUNT)]
@@ -254,7 +254,7 @@ def test_kernels_that_are_only_made_take_one_message() -> None:
     bench.close()
 
 
-def test_a_device_that_is_lost_once_while_kernels_are_made_is_told(tmp_path: Path) -> None:
+def test_a_device_that_is_lost_once_while_kernels_are_made_is_reported(tmp_path: Path) -> None:
     bench = opened(20.0, backend="LostOnce", count=str(tmp_path / "count"))
     judge = Judge(bench, raising=False)
     assert not any(judgement.findings for judgement in judge.all(accepted(faulty.LOSE)))

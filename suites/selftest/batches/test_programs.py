@@ -180,7 +180,7 @@ def test_a_right_history_is_counted_as_by_itself() -> None:
 
 
 @pytest.mark.parametrize("backend", [RefusingThresholds, WrongThresholds])
-def test_what_is_wrong_with_another_operator_by_itself_is_not_said_of_a_history(backend: Any) -> None:
+def test_what_is_wrong_with_another_operator_by_itself_is_not_blamed_on_a_history(backend: Any) -> None:
     some = [case for case in cases() if not case.operator.name.endswith("THRESHOLD")]
     together, alone = (summary(backend(), dispatches=literal, some=some)[:3] for literal in (False, True))
     assert together == alone

@@ -145,7 +145,7 @@ def test_an_instruction_with_two_results_gives_both_or_either(
 
 
 @pytest.mark.parametrize("opcode, name, count", DOTS)
-def test_a_dot_product_takes_as_many_components_as_it_says(opcode: int, name: str, count: int) -> None:
+def test_a_dot_product_takes_as_many_components_as_it_states(opcode: int, name: str, count: int) -> None:
     assert NAMES[opcode] == name
     first = [bits(value) for value in (1.0, 2.0, 3.0, 4.0)]
     second = [bits(value) for value in (5.0, 7.0, 11.0, 13.0)]
@@ -157,7 +157,7 @@ def test_every_instruction_that_computes_is_tested() -> None:
     assert {row[1] for row in (*ONE_RESULT, *TWO_RESULTS, *DOTS)} == COMPUTED
 
 
-def test_a_result_is_put_between_0_and_1_where_that_is_said() -> None:
+def test_a_result_is_put_between_0_and_1_where_that_is_stated() -> None:
     values = [[bits(value) for value in (-2.0, 0.25, 3.0, NAN)]]
     expected = [bits(value) for value in (0.0, 0.25, 1.0, 0.0)]
     assert results(instruction(54, to(8), of(0), head=SATURATED), values) == expected
@@ -186,7 +186,7 @@ def test_a_precise_multiplication_and_addition_is_rounded_twice() -> None:
     assert results(instruction(50, to(8), *sources), factors, Personality(mad="separate")) == [0]
 
 
-def test_a_personality_flushes_what_it_says() -> None:
+def test_a_personality_flushes_what_it_names() -> None:
     small = [[0x00000003], [0x00000004]]
     code = instruction(0, to(8), of(0), of(1))
     assert results(code, small) == [7]

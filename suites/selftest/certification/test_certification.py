@@ -66,7 +66,7 @@ def test_what_makes_a_draft() -> None:
     assert len(draft_reasons(**good | changes)) == len(changes)
 
 
-def test_the_sweep_is_owed_from_the_level_that_lists_round() -> None:
+def test_the_sweep_is_required_from_the_level_that_lists_round() -> None:
     assert not requires_sweep(TABLES, "1.0")
     assert requires_sweep(TABLES, "5.0")
 
@@ -417,7 +417,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, d
 @pytest.mark.usefixtures("few_tests")
 @pytest.mark.parametrize("draft", [False, True])
 @pytest.mark.size("all", thorough=1)
-def test_wrong_evidence_is_told_in_full_before_anything_is_written(
+def test_wrong_evidence_is_reported_in_full_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draft: bool
 ) -> None:
     """A fault that the run does not find: it is a failure like any other."""
@@ -443,7 +443,7 @@ def test_right_evidence_goes_into_the_archive(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("output", [".", "missing/s.zip"])
-def test_a_place_that_cannot_be_written_is_told_before_the_run(
+def test_a_place_that_cannot_be_written_is_reported_before_the_run(
     output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -531,7 +531,7 @@ def test_a_challenge_is_printed_alone(dmlcts: Callable[..., Ran]) -> None:
     assert dmlcts("verify", "s.zip", "--challenge", "x").code == 2
 
 
-def test_signing_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
+def test_signing_without_the_extra_names_what_to_install(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['cryptography'] = None\n"
         "from dmlcts.suites.commands.main import main\n"

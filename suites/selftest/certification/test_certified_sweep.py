@@ -103,7 +103,7 @@ def test_a_missing_sweep_is_a_fault_but_of_a_draft() -> None:
     assert sweep_fault(SimpleNamespace(sweep=None)) == "missing"  # type: ignore[arg-type]
 
 
-def test_a_level_without_round_owes_none() -> None:
+def test_a_level_without_round_requires_none() -> None:
     asked = context(swept())
     asked.statement["feature_level"] = "1.0"
     asked.submission.sweep = None
@@ -112,7 +112,7 @@ def test_a_level_without_round_owes_none() -> None:
     assert list(check_sweep(asked)) == [(Status.FAIL, "no sweep is owed, and there is one")]
 
 
-def test_a_failing_sweep_is_told_and_a_waiver_holds_for_it() -> None:
+def test_a_failing_sweep_is_reported_and_a_waiver_holds_for_it() -> None:
     failing = swept(wrong=3)
     assert failing["verdict"] == "NOT_CONFORMANT"
     text = "the sweep of FLOAT32 ROUND is NOT_CONFORMANT"

@@ -72,7 +72,7 @@ def test_a_certification_of_all_operators_passes() -> None:
     assert text == f"{len(made.statement['operators'])} operators, all that level 1.0 obliges"
 
 
-def test_no_sweep_is_owed_where_round_is_not_certified(parts: Parts) -> None:
+def test_no_sweep_is_required_where_round_is_not_certified(parts: Parts) -> None:
     verification = parts.verifier.verify(parts.packed())
     texts = [line.wording for line in verification.lines if line.check == "sweep"]
     assert texts == ["none is owed: FLOAT32 ROUND is not certified"]
@@ -104,7 +104,7 @@ def test_a_claim_of_all_operators_on_a_run_of_three_is_refused(parts: Parts) -> 
     assert "has no record" in result["records"] or "more records are missing" in result["records"]
 
 
-def test_fewer_rows_than_the_operators_owe_are_refused(parts: Parts) -> None:
+def test_fewer_rows_than_the_operators_require_are_refused(parts: Parts) -> None:
     """An operator whose rows are left out of records and results."""
 
     def without_max(document: dict[str, Any]) -> None:
@@ -208,7 +208,7 @@ def test_one_flipped_bit_of_an_output_is_refused(place: float, parts: Parts) -> 
     assert any(check == "evidence" and "(1 elements)" not in text for check, text in faults(parts))
 
 
-def test_the_plan_s_digest_tells_the_second_input() -> None:
+def test_the_plan_s_digest_covers_the_second_input() -> None:
     planned = evidence.plan(TABLES, LEVEL, 0, "", CHOSEN)
     other = [replace(item, case=_second_for_first(item.case)) for item in planned[:1]]
     assert evidence.digest(planned[:1]) != evidence.digest(other)

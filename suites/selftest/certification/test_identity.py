@@ -56,7 +56,7 @@ def test_what_keeps_a_suite_from_certifying(changed: dict[str, Any], texts: tupl
         ({"commit": None}, "not from a checkout"),
     ],
 )
-def test_a_commit_and_its_tag_are_told(changed: dict[str, Any], text: str) -> None:
+def test_a_commit_and_its_tag_are_reported(changed: dict[str, Any], text: str) -> None:
     assert identity.origin(CLEAN | changed) == text
 
 
@@ -143,7 +143,7 @@ def test_git_names_the_modified_files_of_a_checkout(checkout: Path) -> None:
 
 
 @needs_git
-def test_outside_git_nothing_says_what_was_modified(checkout: Path) -> None:
+def test_outside_git_nothing_states_what_was_modified(checkout: Path) -> None:
     shutil.rmtree(checkout / ".git")
     assert changed_files(suite_files(checkout), checkout) is None
 

@@ -108,7 +108,7 @@ def test_only_a_submissions_members_are_packed() -> None:
 
 
 @pytest.mark.parametrize("missing", [True, False])
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, missing: bool) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, missing: bool) -> None:
     path = tmp_path / "s.zip"
     if not missing:
         path.mkdir()

@@ -66,7 +66,7 @@ def test_a_type_that_the_device_does_not_claim_need_not_be_judged() -> None:
     assert idle_tests(AT_2_1, statement("2.1", {"ELEMENT_WISE_CLIP": ["INT8"]}), ["CLIP"]) == JUDGED
 
 
-def test_a_judge_that_was_asked_nothing_says_so() -> None:
+def test_a_judge_that_was_asked_nothing_states_so() -> None:
     bench = Settings.read(options=["feature_level=1.0"]).open()
     try:
         judge = Judge(bench)

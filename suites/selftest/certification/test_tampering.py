@@ -139,7 +139,7 @@ def rows_of(parts: Parts) -> int:
     return len(json.loads(parts.members[archive.RESULTS])["clauses"])
 
 
-def test_a_genuine_waiver_passes_and_is_told(parts: Parts) -> None:
+def test_a_genuine_waiver_passes_and_is_reported(parts: Parts) -> None:
     waived(parts)
     verification = parts.verifier.verify(parts.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
@@ -220,7 +220,7 @@ def test_a_waiver_counts_on_the_verifier_s_own_day(parts: Parts) -> None:
     assert any("as of 2026-11-21" in line.wording for line in verification.lines)
 
 
-def test_another_suites_submission_is_told_as_such_even_where_its_documents_look_otherwise(parts: Parts) -> None:
+def test_another_suites_submission_is_reported_as_such_even_where_its_documents_look_otherwise(parts: Parts) -> None:
     parts.edit(archive.RESULTS, lambda results: results.update(weather="fine"))
     parts.statement["suite"]["version"] = "0.2.0"
     verification = parts.verifier.verify(parts.packed())

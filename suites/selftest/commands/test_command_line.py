@@ -174,7 +174,7 @@ class FailsToOpen(Reference):
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
 @pytest.mark.size("thorough")
-def test_an_exception_of_a_backend_is_told_with_its_own_lines(
+def test_an_exception_of_a_backend_is_reported_with_its_own_lines(
     folder: Path, dmlcts: Callable[..., Any], isolation: str
 ) -> None:
     (folder / "third.py").write_text(RAISES, encoding="utf-8")
@@ -218,7 +218,7 @@ def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: 
 
 
 @pytest.mark.size("thorough")
-def test_a_selected_clause_of_which_nothing_came_right_is_not_said_to_hold(
+def test_a_selected_clause_of_which_nothing_came_right_is_not_reported_to_hold(
     folder: Path, dmlcts: Callable[..., Any]
 ) -> None:
     ran = dmlcts("run", "--backend", "third.py:Zeros", *ROUNDING, "--clause", "tensor.strides.padded")
@@ -453,7 +453,7 @@ def test_replay_shows_and_dumps_every_wrong_element(folder: Path, dmlcts: Callab
 
 
 @pytest.mark.size("thorough")
-def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(
+def test_a_run_states_each_fault_once_and_more_or_less_of_it_when_asked(
     half_up: tuple[Path, Any], folder: Path, dmlcts: Callable[..., Any]
 ) -> None:
     command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
@@ -583,7 +583,7 @@ def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: 
     assert "…" not in listed
 
 
-def test_an_installed_copy_says_that_it_has_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_copy_states_that_it_has_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     from dmlcts.specs import UsageError
     from dmlcts.suites.checkout import proof_of_the_suite
     from dmlcts.suites.commands.main import selftest

@@ -122,7 +122,7 @@ def test_the_readme_has_ten_findings_with_all_upstream_reports() -> None:
 
 
 @pytest.mark.parametrize("command", [command for _, command in found_by_the_readme()])
-def test_what_the_readme_says_it_found_fails_in_the_kept_results(command: str) -> None:
+def test_what_the_readme_reports_fails_in_the_kept_results(command: str) -> None:
     assert failing_rows(command)
 
 

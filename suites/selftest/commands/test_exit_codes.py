@@ -72,7 +72,7 @@ COMMANDS = [*JUDGING, *((words, 0) for words in JUDGING_NOTHING)]
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("words, code", COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 @pytest.mark.size("all", thorough=2)
-def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: int, folder: Path) -> None:
+def test_nobody_reads_a_verdict_that_could_not_be_printed(words: list[str], code: int, folder: Path) -> None:
     """A command that judges nothing ends as it would have, without a word; a full disk is told by each."""
     assert ended(words, folder, subprocess.DEVNULL)[0] == code
     target = closed_pipe()
@@ -213,7 +213,7 @@ def test_a_fault_of_the_suite_is_no_verdict(capsys: pytest.CaptureFixture[str]) 
     assert exit_code_of(lambda: None) == 0
 
 
-def test_the_codes_are_told() -> None:
+def test_the_codes_are_reported() -> None:
     help_text = subprocess.run([*DMLCTS, "--help"], capture_output=True, text=True, check=False).stdout
     manual = (Path(__file__).resolve().parents[2] / "MANUAL.md").read_text(encoding="utf-8")
     text = " ".join(help_text.split())

@@ -314,7 +314,7 @@ LAYOUTS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...] | None, tuple[int, 
 @looped("data_type", [F32, F16, DataType.UINT8, DataType.INT64])
 @looped("layout", list(LAYOUTS))
 @pytest.mark.parametrize("block", [1, 4, 1 << 17])
-def test_elements_stand_where_the_strides_say(
+def test_elements_stand_where_the_strides_state(
     device: CpuDevice, monkeypatch: pytest.MonkeyPatch, data_type: DataType, layout: str, block: int
 ) -> None:
     monkeypatch.setattr(cpu_device, "BLOCK_ELEMENTS", block)
@@ -541,7 +541,7 @@ def test_descriptions_nearby_that_are_accepted(device: CpuDevice, operator: Oper
     device.create(operator).close()
 
 
-def test_the_device_says_what_it_is(device: CpuDevice) -> None:
+def test_the_device_states_what_it_is(device: CpuDevice) -> None:
     assert device.info.name == "cpu"
     assert device.info.library == "numpy"
     assert device.info.version == np.__version__

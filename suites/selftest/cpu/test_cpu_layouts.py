@@ -173,7 +173,9 @@ def test_bindings_that_cannot_be_used_fail(regions: dict[str, tuple[int, int]], 
         ((2, 3), (2, 0), False),
     ],
 )
-def test_elements_that_share_a_place_are_told(sizes: tuple[int, ...], strides: tuple[int, ...], apart: bool) -> None:
+def test_elements_that_share_a_place_are_reported(
+    sizes: tuple[int, ...], strides: tuple[int, ...], apart: bool
+) -> None:
     assert is_disjoint(sizes, strides) == apart
     places = sum(np.indices(sizes)[axis] * stride for axis, stride in enumerate(strides))
     assert (np.unique(places).size == np.prod(sizes)) == apart, "what the strides say by themselves"

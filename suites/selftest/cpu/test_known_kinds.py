@@ -52,7 +52,7 @@ def test_a_kind_is_known_at_its_level_alone() -> None:
     assert violations(deep, LEVEL, tables) != ()
 
 
-def test_what_was_found_wrong_last_is_said_of_that_description_and_level_alone() -> None:
+def test_what_was_found_wrong_last_is_stated_for_that_description_and_level_alone() -> None:
     tables, later = replace(TABLES), FeatureLevel("6.4")
     asked = [(wrong, level) for wrong in WRONG for level in (LEVEL, later)]
     alone = [violations(wrong, level, replace(TABLES)) for wrong, level in asked]
@@ -70,7 +70,7 @@ def test_what_was_found_wrong_last_is_said_of_that_description_and_level_alone()
         (unit_clip(floats(2, 2, 2, 2), Mean=np.float32(1)), "Mean"),
     ],
 )
-def test_what_cannot_be_said_is_refused_after_what_can(wrong: OperatorDesc, text: str) -> None:
+def test_what_cannot_be_expressed_is_refused_after_what_can(wrong: OperatorDesc, text: str) -> None:
     tables = replace(TABLES)
     for _ in range(2):
         checked_table(unit_clip(floats(2, 2, 2, 2)), LEVEL, tables, zero_output_strides=False)

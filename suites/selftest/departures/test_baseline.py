@@ -117,7 +117,7 @@ def test_a_run_that_finds_what_is_known_agrees() -> None:
     assert baseline.compare(run, baseline.baseline_of(run)).agrees
 
 
-def test_a_new_departure_and_a_gone_one_are_told_apart() -> None:
+def test_a_new_departure_and_a_gone_one_are_distinguished() -> None:
     comparison = baseline.compare(results(TRUNCATION), baseline.baseline_of(results(FORMULA)))
     assert comparison.new == (Departure("round.toward-zero", ROUND, "fail", "FLOAT16"),)
     assert comparison.gone == (Departure("clip.formula", CLIP, "fail", "FLOAT32"),)
@@ -160,7 +160,7 @@ def test_another_version_of_the_device_is_noted() -> None:
         ("data_types: [FLOAT32]", "data_types: [FLOAT32, FLOAT32]", "stands twice"),
     ],
 )
-def test_a_broken_baseline_is_refused_and_says_where(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_broken_baseline_is_refused_and_states_where(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = tmp_path / "baseline.yaml"
     baseline.write(baseline.baseline_of(results(FORMULA)), path)
     text = path.read_text()
@@ -188,7 +188,7 @@ def test_the_commands_write_agree_and_disagree(tmp_path: Path) -> None:
     assert "0 of 2 clause rows hold. 2 do not, for 1 reason." in text
 
 
-def test_the_page_tells_each_reason_once_with_its_rows_and_models() -> None:
+def test_the_page_reports_each_reason_once_with_its_rows_and_models() -> None:
     run = results(FORMULA, HELD, TRUNCATION, TRUNCATION_32)
     made = baseline.baseline_of(run)
     reasoned = baseline.Baseline(

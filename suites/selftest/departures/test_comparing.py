@@ -87,7 +87,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., 
 
 
 @pytest.mark.size("thorough")
-def test_the_document_is_valid_and_says_who_differs(compared: dict[str, Any]) -> None:
+def test_the_document_is_valid_and_names_who_differs(compared: dict[str, Any]) -> None:
     document = compared["document"]
     verdicts = [column.get("verdict") for column in document["columns"]]
     assert verdicts == ["CONFORMANT", "NOT_CONFORMANT", None]
@@ -166,7 +166,7 @@ def test_only_where_nothing_can_run_is_the_exit_code_3(dmlcts: Callable[..., Ran
     assert dmlcts("compare", "cpu[no_such=option]").code == 2
 
 
-def test_runs_that_are_not_alike_are_told(compared: dict[str, Any]) -> None:
+def test_runs_that_are_not_alike_are_reported(compared: dict[str, Any]) -> None:
     folder = compared["folder"] / "comparison" / "cpu_feature_level=5.0"
     column, other = finished("one", folder), finished("other", folder)
     assert compare([column, other], load_tables())["uneven"] == []
@@ -181,7 +181,7 @@ def test_runs_that_are_not_alike_are_told(compared: dict[str, Any]) -> None:
     assert "the runs differ in profile" in html(document)
 
 
-def test_a_column_stands_once() -> None:
+def test_a_column_is_there_once() -> None:
     with pytest.raises(UsageError, match="compared with itself"):
         compare([Column("a", None, "why"), Column("a", None, "why")], load_tables())
     with pytest.raises(UsageError, match="would write into"):
@@ -257,7 +257,7 @@ def test_results_alone_are_compared_by_their_own_details() -> None:
     assert all("got" in item or "said" in item for item in shown)
 
 
-def test_cells_are_told_in_words() -> None:
+def test_cells_are_reported_in_words() -> None:
     assert matrix_cell({"pass": 3, "characterised": 1}, True) == ("pass", "✓ 4")
     assert matrix_cell({"pass": 3, "not_supported": 1}, True) == ("partly", "✓ 3, ○ 1 not supported")
     assert matrix_cell({"not_supported": 2}, True) == ("none", "○ not supported")

@@ -33,7 +33,7 @@ def model_of(operator: OperatorDesc, values: list[Any], **placement: Any) -> dic
     return written
 
 
-def test_one_element_is_told_in_full() -> None:
+def test_one_element_is_reported_in_full() -> None:
     assert model_of(even_clip(TensorDesc(DataType.FLOAT32, (1,))), [-0.0]) == {
         "$comment": "why",
         "resources": {
@@ -147,7 +147,7 @@ def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> N
         (DataType.FLOAT64, 0.5, {"Float64": 0.5}),
     ],
 )
-def test_a_scalar_union_is_told_by_its_member(
+def test_a_scalar_union_is_reported_by_its_member(
     kind: DataType, number: float, expected_fields: dict[str, object]
 ) -> None:
     tensors = {name: TensorDesc(DataType.INT8, (1,)) for name in ("InputTensor", "OutputTensor")}
@@ -159,7 +159,7 @@ def test_a_scalar_union_is_told_by_its_member(
     assert (desc["Min"], desc["MinMaxDataType"]) == (expected_fields, kind.name)
 
 
-def test_a_fused_activation_is_told_without_tensors() -> None:
+def test_a_fused_activation_is_reported_without_tensors() -> None:
     tensor = TensorDesc(DataType.FLOAT32, (2,))
     fused = OperatorDesc("ACTIVATION_SHRINK", {}, {"Bias": 0.25, "Threshold": np.inf})
     tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor)
@@ -173,7 +173,7 @@ def test_a_fused_activation_is_told_without_tensors() -> None:
     }
 
 
-def test_a_case_whose_values_the_results_do_not_hold_says_so() -> None:
+def test_a_case_whose_values_the_results_do_not_hold_states_so() -> None:
     case = Case(even_clip(TensorDesc(DataType.INT8, (1,))), Values.of([1], DataType.INT8), "clip.formula").to_json()
     assert dxdispatch_model(case)[0] is not None
     del case["values"]

@@ -86,7 +86,7 @@ def test_every_link_of_the_page_to_a_file_leads_to_one() -> None:
     }
 
 
-def test_every_model_is_what_its_schema_says_and_every_case_is_a_failure_file() -> None:
+def test_every_model_matches_its_schema_and_every_case_is_a_failure_file() -> None:
     model = jsonschema.Draft202012Validator(schema("dxdispatch-model"))
     models = sorted(MODELS.glob("*.json"))
     assert len(models) > 15

@@ -76,7 +76,7 @@ def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> 
     assert judged.main([str(path), "--check"]) == 0
 
 
-def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
+def test_the_sweeps_among_the_examples_match_their_schema() -> None:
     sweeps = sorted(judged.EXAMPLES.glob("*.sweep.json"))
     assert sweeps
     for path in sweeps:

@@ -280,7 +280,7 @@ def plain(text: str) -> str:
 
 
 @VIEWS
-def test_every_view_says_which_of_both_departs(view: Callable[[Results], str]) -> None:
+def test_every_view_states_which_of_both_departs(view: Callable[[Results], str]) -> None:
     for before, after, words in (
         ({}, FAILS, "there departs"),
         (FAILS, {}, "here departs"),
@@ -340,7 +340,7 @@ def write(folder: Path, **runs: Results) -> list[Path]:
     return [folder / f"{name}.json" for name in runs]
 
 
-def test_the_exit_codes_say_whether_something_changes(tmp_path: Path) -> None:
+def test_the_exit_codes_state_whether_something_changes(tmp_path: Path) -> None:
     shorter = run_of()
     shorter["clauses"] = [row for row in shorter["clauses"] if row["id"] != INVERTED]
     same, alike, other, part = write(tmp_path, same=run_of(), alike=run_of(), other=run_of(FAILS), part=shorter)
@@ -373,7 +373,7 @@ def test_runs_of_different_tables_are_refused_or_marked(tmp_path: Path) -> None:
     assert code == 2, "the same run twice"
 
 
-def test_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_folders_of_one_name_are_distinguished(tmp_path: Path) -> None:
     first, second = tmp_path / "a" / "results", tmp_path / "b" / "results"
     for folder in (first, second):
         folder.mkdir(parents=True)

@@ -142,7 +142,7 @@ def test_the_errors_of_mixed_runs_are_marked() -> None:
     assert ("≠" in alike, alike.count(f"tables {ALIKE}")) == (False, 2)
 
 
-def test_a_difference_says_what_both_were_made_with() -> None:
+def test_a_difference_states_what_both_were_made_with() -> None:
     for other, marked in ((of_other_tables(), True), (conformant(), False)):
         result = difference.difference(conformant(), other)
         jsonschema.validate(result, schema("difference-1"))
@@ -152,7 +152,7 @@ def test_a_difference_says_what_both_were_made_with() -> None:
             assert ("other tables than A" in shown) is marked
 
 
-def test_a_history_says_what_each_release_was_judged_with(tmp_path: Path) -> None:
+def test_a_history_states_what_each_release_was_judged_with(tmp_path: Path) -> None:
     runs = [history.Release("1", conformant()), history.Release("2", None, "does not load")]
     mixed = history.history_of("thing", [*runs, history.Release("3", of_other_tables())])
     alike = history.history_of("thing", [*runs, history.Release("3", conformant())])

@@ -172,7 +172,7 @@ def test_a_waiver_for_another_device_names_the_fields_that_differ(
     assert not any(words in caught.value.cause for words in absent), caught.value.cause
 
 
-def test_a_device_that_says_nothing_has_no_waivers() -> None:
+def test_a_device_that_states_nothing_has_no_waivers() -> None:
     nameless = describe_device(object())
     with pytest.raises(WaiverError, match="an unnamed device") as caught:
         waivers().check_device(nameless)
@@ -228,7 +228,7 @@ def test_a_waiver_that_names_nothing_is_refused(changed: dict[str, str], text: s
         {"issue": "https://example.org/?id=7"},
     ],
 )
-def test_a_waiver_that_says_something_is_accepted(changed: dict[str, str]) -> None:
+def test_a_waiver_that_states_something_is_accepted(changed: dict[str, str]) -> None:
     assert waivers(**changed).entries
 
 

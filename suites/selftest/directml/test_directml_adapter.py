@@ -160,7 +160,7 @@ def test_unknown_features_and_sizes_are_refused(feature: int, size: int, world: 
     assert unsigned(world.device.call("CheckFeatureSupport", feature, data, size)) == E_INVALIDARG
 
 
-def test_the_adapter_is_found_by_its_number_and_says_its_name(world: World) -> None:
+def test_the_adapter_is_found_by_its_number_and_states_its_name(world: World) -> None:
     factory = Pointer(dxcore.IDXCoreAdapterFactory, SoftwareDXCoreFactory(world.faults).address)
     luid = world.device.call("GetAdapterLuid")
     assert (luid.LowPart, luid.HighPart) == ADAPTER_LUID

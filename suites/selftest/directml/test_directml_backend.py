@@ -206,7 +206,7 @@ def test_bindings_outside_the_contract_fail_before_the_library_sees_them(
     "memory",
     [np.zeros(256, np.int8), np.zeros((2, 128), np.uint8), np.zeros(512, np.uint8)[::2], np.zeros(0, np.uint8), b"x"],
 )
-def test_memory_that_is_not_what_the_contract_says_is_refused(memory: Any, device: DirectMLDevice) -> None:
+def test_memory_that_is_not_what_the_contract_states_is_refused(memory: Any, device: DirectMLDevice) -> None:
     kernel = device.create(_round())
     with pytest.raises(ExecutionFailed, match="the memory is not"):
         kernel.dispatch(memory, {"InputTensor": Region(0, 32), "OutputTensor": Region(64, 32)})
@@ -305,7 +305,7 @@ def test_threads_with_devices_of_their_own_do_not_meet() -> None:
 # What goes wrong inside the adapter.
 
 
-def test_a_fault_in_the_adapter_is_raised_by_the_call_that_met_it(
+def test_a_fault_in_the_adapter_is_raised_by_the_call_that_caused_it(
     device: DirectMLDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dmlcts.backends.directml.d3d12_software.codegen import shader

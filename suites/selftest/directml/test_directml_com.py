@@ -213,7 +213,7 @@ def test_a_keyboard_interrupt_in_a_method_is_kept_before_all_others(faults: Faul
     thing.Release()
 
 
-def test_a_slot_that_is_not_implemented_says_its_name_and_number(faults: Faults) -> None:
+def test_a_slot_that_is_not_implemented_states_its_name_and_number(faults: Faults) -> None:
     silent = Silent(faults)
     pointer = silent.pointer()
     assert hresults.unsigned(pointer.call("Judge", 0)) == hresults.E_NOTIMPL

@@ -81,7 +81,7 @@ def test_a_data_type_without_a_name_reaches_the_library_as_its_number() -> None:
         ("FLOAT32", None, "Min is None, not a ScalarUnion"),
     ],
 )
-def test_members_that_the_structure_cannot_say_are_refused(data_type: Any, low: Any, words: str) -> None:
+def test_members_that_the_structure_cannot_express_are_refused(data_type: Any, low: Any, words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):
         Description(_clip1(data_type, low, ScalarUnion(DataType.FLOAT32, 0)))
 
@@ -118,7 +118,7 @@ def test_a_fused_activation_is_a_description_whose_tensors_are_null() -> None:
         (OperatorDesc("ACTIVATION_LEAKY_RELU", {}), "Alpha is None, not a FLOAT"),
     ],
 )
-def test_what_no_structure_can_say_of_an_activation_is_refused(fused: Any, text: str) -> None:
+def test_what_no_structure_can_express_of_an_activation_is_refused(fused: Any, text: str) -> None:
     tensors = {"ATensor": F32, "BTensor": F32, "OutputTensor": F32}
     with pytest.raises(InvalidArgument, match=text):
         Description(OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": fused}))

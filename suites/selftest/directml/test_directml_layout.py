@@ -119,7 +119,7 @@ def test_the_activations_have_the_numbers_of_the_header() -> None:
     assert len(result) == 17
 
 
-def test_inputs_and_outputs_are_told_apart() -> None:
+def test_inputs_and_outputs_are_distinguished() -> None:
     assert LAYOUTS["ELEMENT_WISE_CLIP"].inputs == ("InputTensor",)
     assert LAYOUTS["ELEMENT_WISE_CLIP"].outputs == ("OutputTensor",)
     assert LAYOUTS["ELEMENT_WISE_IF"].inputs == ("ConditionTensor", "ATensor", "BTensor")

@@ -124,7 +124,7 @@ def test_another_library_than_the_pinned_one_is_refused_and_not_kept(tmp_path: P
         (Pip({"torch_directml/__init__.py": b""}), "cannot be used"),
     ],
 )
-def test_a_download_that_fails_says_why_and_leaves_nothing(pip: Pip, cause: str, tmp_path: Path) -> None:
+def test_a_download_that_fails_states_why_and_leaves_nothing(pip: Pip, cause: str, tmp_path: Path) -> None:
     with pytest.raises(BackendUnavailable, match=cause):
         fetching.fetch(tmp_path / "cache", lambda line: None, pip)
     assert _nothing_is_left(tmp_path / "cache")
@@ -163,7 +163,7 @@ def test_two_processes_that_fetch_at_once_both_succeed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [fetched.library.parent]
 
 
-def test_the_command_says_what_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_states_what_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DMLCTS_CACHE", str(tmp_path))
     monkeypatch.setattr(fetching, "run_command", Pip())
     done = CliRunner().invoke(main, ["directml", "fetch"])
@@ -173,7 +173,7 @@ def test_the_command_says_what_it_does(tmp_path: Path, monkeypatch: pytest.Monke
     assert "there already" in CliRunner().invoke(main, ["directml", "fetch"]).output
 
 
-def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_is_where_the_user_puts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DMLCTS_CACHE", str(tmp_path / "mine"))
     assert cache_folder() == tmp_path / "mine"
     monkeypatch.delenv("DMLCTS_CACHE")
@@ -371,7 +371,7 @@ def test_a_compiler_that_fails_is_named_and_leaves_nothing(
 
 
 @on_linux
-def test_without_a_compiler_the_error_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_the_error_states_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compiling.shutil, "which", lambda name: None)
     with pytest.raises(BackendUnavailable, match="no C compiler; install one"):

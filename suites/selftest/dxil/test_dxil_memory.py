@@ -231,7 +231,7 @@ def test_a_binding_that_does_not_suit_the_shader_is_refused() -> None:
     shader.dispatch((1, 1, 1), b"", [view(memory, 4), view(memory, 4), view(memory, 8)])
 
 
-def test_the_shader_tells_its_resources_and_group() -> None:
+def test_the_shader_states_its_resources_and_group() -> None:
     shader = compiled(module("", [structured(4), typed(), RAW], constants=40, threads=(8, 2, 1)))
     assert [(resource.kind, resource.register, resource.stride) for resource in shader.resources] == [
         ("structured", 0, 4),

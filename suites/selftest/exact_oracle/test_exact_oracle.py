@@ -279,7 +279,7 @@ def test_every_nan_pattern_is_a_nan() -> None:
 # -------------------------------------------------------------------------------------------- errors
 
 
-def test_what_cannot_be_used_is_said_in_one_line() -> None:
+def test_what_cannot_be_used_is_stated_in_one_line() -> None:
     with pytest.raises(UsageError, match="no FLOAT Max"):
         acceptable(*_clip(F32, Min=0.0), 0)
     with pytest.raises(UsageError, match="TOWARD_ZERO"):

@@ -98,7 +98,7 @@ def test_an_interval_up_to_the_infinities_holds_every_number_and_no_nan(data_typ
         (DataType.INT64, -(2**63), -1),
     ],
 )
-def test_an_interval_of_integers_ends_where_it_says(data_type: DataType, low: int, high: int) -> None:
+def test_an_interval_of_integers_ends_where_it_states(data_type: DataType, low: int, high: int) -> None:
     whole = 1 << 8 * data_type.itemsize
     answer = Acceptable(frozenset(), intervals=frozenset({(low % whole, high % whole)}))
     assert order_of(low % whole, data_type) == low
@@ -106,7 +106,7 @@ def test_an_interval_of_integers_ends_where_it_says(data_type: DataType, low: in
         assert answer.admits(number % whole, data_type) == right
 
 
-def test_what_nothing_follows_from_is_said_with_its_cause() -> None:
+def test_what_nothing_follows_from_is_stated_with_its_cause() -> None:
     error = Unconstrained("Min = nan has no INT8 value that the pages fix")
     assert str(error) == "no acceptance follows from the pages: Min = nan has no INT8 value that the pages fix"
     assert error.cause == "Min = nan has no INT8 value that the pages fix"

@@ -95,7 +95,7 @@ def reported(backend: type[Reference], *cases: Case) -> list[Finding]:
         (FromRepeated, (0, 1), None, "broadcast", ""),
     ],
 )
-def test_what_is_about_other_strides_than_its_test_says_which(
+def test_what_is_about_other_strides_than_its_test_states_which(
     backend: type[Reference], source: Strides, target: Strides, made_for: str, because: str
 ) -> None:
     (finding,) = reported(backend, tried(laid_clip(source=source, target=target), f"tensor.strides.{made_for}"))

@@ -77,7 +77,7 @@ def test_an_ordinary_input_is_shown_with_the_range(
     assert ("inputs" in finding.needs) == (title == "input inf gives NaN")
 
 
-def test_no_range_is_said_where_right_values_lie_inside_it() -> None:
+def test_no_range_is_stated_where_right_values_lie_inside_it() -> None:
     finding = reported(lambda x: (x > 45) & (np.floor(x) % 2 == 0) & (x < 200), [1, 64])
     text = dict(finding.details)[WRONG_FOR]
     assert " values between " in text

@@ -117,7 +117,7 @@ def findings_of(backend: Reference, data_type: str = "FLOAT32") -> list[Finding]
 
 @pytest.mark.parametrize("fault, steps", FAULTS)
 @pytest.mark.parametrize("data_type", ["FLOAT32", "INT8"])
-def test_a_fault_of_several_steps_is_told_as_the_shortest_program(
+def test_a_fault_of_several_steps_is_reported_as_the_shortest_program(
     fault: type[Counting], steps: list[str], data_type: str
 ) -> None:
     assert findings_of(Counting(), data_type) == [], "the control"

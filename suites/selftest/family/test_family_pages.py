@@ -34,7 +34,7 @@ def test_a_faithful_page_has_no_differences(table: OperatorTable) -> None:
 
 
 @every_table
-def test_another_formula_is_told(table: OperatorTable) -> None:
+def test_another_formula_is_reported(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     if table.page_formula is None:
         (text,) = reported(table, page.text.replace("This text", "f(x) = x + 1\nThis text"))
@@ -50,7 +50,7 @@ def test_another_formula_is_told(table: OperatorTable) -> None:
 
 
 @every_table
-def test_what_a_support_row_lacks_is_told(table: OperatorTable) -> None:
+def test_what_a_support_row_lacks_is_reported(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     for support in table.support:
         for row in table.support_rows(support):
@@ -63,7 +63,7 @@ def test_what_a_support_row_lacks_is_told(table: OperatorTable) -> None:
 
 
 @every_table
-def test_a_changed_sentence_is_told(table: OperatorTable) -> None:
+def test_a_changed_sentence_is_reported(table: OperatorTable) -> None:
     page = page_of(table, "plain")
     shared = page.line("constraint")
     word = "Sizes" if "Sizes" in shared else "DimensionCount"

@@ -262,7 +262,7 @@ def test_every_silent_point_is_reached() -> None:
 
 @pytest.mark.parametrize("short_name", SILENT)
 @looped("table, operator", with_silent_points)
-def test_what_a_silent_point_names_is_acceptable_or_said_to_be_permitted(
+def test_what_a_silent_point_names_is_acceptable_or_called_permitted(
     table: OperatorTable, operator: OperatorDesc
 ) -> None:
     """The first behaviour that is the formula's own is acceptable wherever the point holds."""

@@ -19,7 +19,7 @@ def test_every_operator_is_in_a_group() -> None:
     assert all(table.groups for table in family().operators.values())
 
 
-def test_groups_hold_what_their_names_say() -> None:
+def test_groups_hold_what_their_names_state() -> None:
     assert named("rounding") == {"ROUND", "CEIL", "FLOOR"}
     assert named("logic") == {f"LOGICAL_{name}" for name in ("AND", "OR", "XOR", "NOT")}
     assert {"LOGICAL_EQUALS", "LOGICAL_LESS_THAN_OR_EQUAL", "IS_NAN"} <= named("comparisons")

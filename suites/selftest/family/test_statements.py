@@ -70,13 +70,13 @@ def test_behaviours_have_names(
     assert named(name, data_type, a, b, output) == wanted
 
 
-def test_what_explains_equally_well_is_all_told() -> None:
+def test_what_explains_equally_well_is_all_reported() -> None:
     silent_point = point("SHIFT", UINT32)
     inputs = {"a": np.array([3], np.uint32), "b": np.array([33], np.uint32)}
     assert silent_point.explaining(inputs, np.array([6], np.uint32)) == ("counts modulo the width", "counts modulo 32")
 
 
-def test_zeros_are_told_apart_and_nans_are_not() -> None:
+def test_zeros_are_distinguished_and_nans_are_not() -> None:
     silent_point = point("SIGN_OF", F32)
     inputs = {"x": np.array([np.nan, np.nan], np.float32)}
     assert silent_point.behaviour(inputs, np.array([0.0, 0.0], np.float32)) == "gives 0"
@@ -148,7 +148,7 @@ def test_both_oracles_take_what_a_silent_point_accepts(name: str, data_type: Dat
         )
 
 
-def test_what_is_accepted_stands_in_place_of_the_formula() -> None:
+def test_what_is_accepted_replaces_the_formula() -> None:
     tables = stated_tables()
     law = tables.law(tables.operator("HALF"))
     operator = without_attributes(tables, "HALF", T=UINT8)
@@ -223,7 +223,7 @@ def test_relations_hold_of_what_is_right_and_both_meanings_agree(name: str, type
             assert text == item.broken_by(row, bits), row
 
 
-def test_a_relation_says_what_has_to_be_dispatched() -> None:
+def test_a_relation_states_what_has_to_be_dispatched() -> None:
     item = relation("SHIFT", T=UINT8)
     assert [dispatched.node.operator for dispatched in item.dispatched] == ["SHIFT", "PLUS"]  # each once
     assert dict(item.dispatched[1].types) == dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), UINT8)

@@ -21,7 +21,7 @@ FEW = (-7.5, -3.0, -2.0, -1.0, -0.75, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0,
 @pytest.mark.parametrize(
     "function", [item for item in FUNCTIONS.values() if item.arrays.error], ids=lambda entry: entry.name
 )
-def test_numpy_errs_by_less_than_the_table_says(function: Function) -> None:
+def test_numpy_errs_by_less_than_the_table_states(function: Function) -> None:
     numpy_s, real = function.arrays.real, function.exact.real
     assert numpy_s is not None
     assert real is not None

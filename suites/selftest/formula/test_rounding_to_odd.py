@@ -36,7 +36,7 @@ def _odd(value: float, other: float) -> float:
     return below if np.float64(below).view(np.uint64) & np.uint64(1) else above
 
 
-def test_every_pair_of_telling_numbers() -> None:
+def test_every_pair_of_distinguishing_numbers() -> None:
     pairs = np.array(list(itertools.product(_SIGNED, _SIGNED)))
     values = add_to_odd(pairs[:, 0], pairs[:, 1])
     assert [float(item).hex() for item in values] == [_odd(*map(float, pair)).hex() for pair in pairs]

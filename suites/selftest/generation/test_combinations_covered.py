@@ -219,7 +219,7 @@ def test_possible_and_covered_combinations_are_those_of_an_enumeration(together:
     assert len(rows) < len(everything)
 
 
-def test_what_cannot_be_is_told_with_its_constraint() -> None:
+def test_what_cannot_be_is_reported_with_its_constraint() -> None:
     reasons = excluded_pairs(toy())
     assert reasons["two"] == ["b 1 with d 1"]
     lines: list[str] = []
@@ -230,7 +230,7 @@ def test_what_cannot_be_is_told_with_its_constraint() -> None:
     assert "ROUND FLOAT32" in text
 
 
-def test_a_hole_in_the_plan_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hole_in_the_plan_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from dmlcts.suites.combinations import listing
 
     def holed(where: Space, seed: int) -> Any:

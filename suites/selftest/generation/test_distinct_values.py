@@ -146,7 +146,7 @@ def test_the_middle_third_is_turned() -> None:
     assert distinct.middle_reversed(np.arange(5)).tolist() == [0, 3, 2, 1, 4]
 
 
-def test_what_tells_an_input_apart_is_where_the_result_is_not_what_it_holds() -> None:
+def test_what_distinguishes_an_input_is_where_the_result_is_not_what_it_holds() -> None:
     a, b = np.array([1, 2, 3]), np.array([1, 5, 3])
     assert [values.tolist() for values in distinct.distinguishing({"a": a, "b": b}, np.array([1, 5, 4]))] == [
         [1, 2],
@@ -196,7 +196,7 @@ def test_then_the_middle_of_each_of_several_inputs_is_turned() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_each_telling_number_has_a_turn_beside_itself_and_its_multiples(place: int) -> None:
+def test_each_distinguishing_number_has_a_turn_beside_itself_and_its_multiples(place: int) -> None:
     for data_type in (DataType.INT32, DataType.INT8, DataType.FLOAT32):
         rows = distinguishing_values.beside((data_type, data_type), place)
         own, partners = rows[place], rows[1 - place]

@@ -38,7 +38,7 @@ def subject(name: str, data_type: DataType = DataType.FLOAT32) -> Subject:
 @pytest.mark.parametrize(
     "name", [text for text in OPERATORS if text in {t.short_name for t in TABLES.operators.values()}]
 )
-def test_cases_are_as_many_as_the_profile_says_and_must_be_taken(name: str, kinds: Kinds) -> None:
+def test_cases_are_as_many_as_the_profile_states_and_must_be_taken(name: str, kinds: Kinds) -> None:
     item = subject(name)
     if kinds.in_place and not item.table.tensors[item.table.output].may_alias:
         pytest.skip("it has no input in whose place its output may be")

@@ -41,7 +41,7 @@ def _tried(settings: Settings, tables: Tables) -> set[_Row]:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
-def test_quick_has_a_test_for_every_row_that_is_owed(seed: int) -> None:
+def test_quick_has_a_test_for_every_row_that_is_required(seed: int) -> None:
     settings = Settings.read(profile="quick", seed=seed)
     tried = _tried(settings, settings.tables)
     required = {row[:3] for row in settings.obliged(FeatureLevel("6.4"))}

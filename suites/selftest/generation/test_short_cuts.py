@@ -57,7 +57,7 @@ def test_a_stream_begins_where_it_is_of_its_level_whatever_bounds_let_through(hi
         assert kind_of(values[:1], DataType.FLOAT32) == "lattice"
 
 
-def test_a_generator_draws_what_its_seed_says() -> None:
+def test_a_generator_draws_what_its_seed_fixes() -> None:
     for seed, name in ((0, "sizes"), (5 << 16, "input"), (7, "input")):
         plain = np.random.Generator(np.random.PCG64([seed, zlib.crc32(name.encode())]))
         for _ in range(2):

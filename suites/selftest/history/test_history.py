@@ -76,7 +76,7 @@ def test_a_departure_has_a_first_and_a_last_release() -> None:
     assert "| CLIP | clip.monotone | INT8, INT64 | 3 (after 1) | 5 (gone by 6) | ✓ ✗·✗✓ |" in markdown(document)
 
 
-def test_types_that_departed_at_other_times_are_told_apart() -> None:
+def test_types_that_departed_at_other_times_are_distinguished() -> None:
     always = row("fail", "INT8")
     releases = [Release("1", results(row("pass"), always)), Release("2", results(row("fail"), always))]
     assert [(change["data_types"], change["first"]) for change in history_of("thing", releases)["departures"]] == [
@@ -85,13 +85,13 @@ def test_types_that_departed_at_other_times_are_told_apart() -> None:
     ]
 
 
-def test_where_nothing_departs_nothing_is_told() -> None:
+def test_where_nothing_departs_nothing_is_reported() -> None:
     document = history_of("thing", [Release("1", results(row("pass")))])
     assert document["departures"] == []
     assert json.loads(json.dumps(document)) == document
 
 
-def test_what_was_selected_is_told_with_it(tmp_path: Path) -> None:
+def test_what_was_selected_is_reported_with_it(tmp_path: Path) -> None:
     sentence = "Judged: operators ELEMENT_WISE_CLIP; profile quick, seed 7."
     for view in (printed, markdown, html):
         assert sentence in view(four_releases()).replace("\\_", "_")
@@ -103,7 +103,7 @@ def test_what_was_selected_is_told_with_it(tmp_path: Path) -> None:
         assert "Judged: everything; profile quick, seed 7, strict." in view(everything)
 
 
-def test_what_was_not_judged_is_not_said_to_be_right() -> None:
+def test_what_was_not_judged_is_not_called_right() -> None:
     right = history_of("thing", [Release("1", results(row("pass"))), Release("2", None, "does not load")])
     unknown = history_of("thing", [Release("1", None, "does not load")])
     for view in (printed, markdown, html):
@@ -135,7 +135,7 @@ def written(folder: Path, document: object) -> Path:
     return path
 
 
-def test_a_history_is_what_its_schema_says_and_is_read_back(tmp_path: Path) -> None:
+def test_a_history_matches_its_schema_and_is_read_back(tmp_path: Path) -> None:
     nothing = [history_of("thing", [Release("1", results(row("pass")))])]
     nothing.append(history_of("thing", [Release("1", None, "does not load")]))
     for document in (four_releases(), *nothing):
@@ -176,7 +176,7 @@ ALTERED: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
 
 
 @pytest.mark.parametrize("pointer, cause, alter", ALTERED)
-def test_a_history_that_is_damaged_or_no_history_says_where_and_what_to_do(
+def test_a_history_that_is_damaged_or_no_history_states_where_and_what_to_do(
     pointer: str, cause: str, alter: Callable[[dict[str, Any]], object], tmp_path: Path
 ) -> None:
     document = four_releases()
@@ -188,7 +188,7 @@ def test_a_history_that_is_damaged_or_no_history_says_where_and_what_to_do(
     assert caught.value.mend
 
 
-def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
+def test_a_history_is_reported_again_without_judging(tmp_path: Path) -> None:
     path = written(tmp_path, four_releases())
     page, text = tmp_path / "page.html", tmp_path / "history.md"
     done = CliRunner().invoke(main, ["history", "--from", str(path), "--html", str(page), "--markdown", str(text)])
@@ -210,7 +210,7 @@ def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
         ([], "no package to judge; write directml, onnxruntime or torch"),
     ],
 )
-def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_reported_again_is_refused_with_the_mend(words: list[str], message: str, tmp_path: Path) -> None:
     for name, content in {
         "HALF": json.dumps(four_releases())[:200],
         "WHOLE": json.dumps(four_releases()),
@@ -444,7 +444,7 @@ def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twi
         ),
     ],
 )
-def test_results_that_were_damaged_since_are_told_and_judged_again(
+def test_results_that_were_damaged_since_are_reported_and_judged_again(
     damage: Callable[[Path], object], message: str, judged: dict[str, Any], tmp_path: Path
 ) -> None:
     suite, messages = Suite(judged), list[str]()
@@ -529,13 +529,13 @@ def test_the_release_that_brought_a_departure_in_is_found(
         assert (bisection.right, bisection.wrong) == (right[-1], None)
 
 
-def test_without_a_departure_or_without_a_release_that_is_said(judged: dict[str, Any], tmp_path: Path) -> None:
+def test_without_a_departure_or_without_a_release_that_is_stated(judged: dict[str, Any], tmp_path: Path) -> None:
     assert bisect(judging(tmp_path, Suite(judged, "")), VERSIONS) == Found("1.6.0", None, 2)
     with pytest.raises(BackendUnavailable, match="no release could be judged"):
         bisect(judging(tmp_path / "none", Suite(judged), Made(VERSIONS)), VERSIONS)
 
 
-def test_what_was_not_owed_says_nothing() -> None:
+def test_what_was_not_required_states_nothing() -> None:
     assert departs(Release("1", results(row("not_supported")))) is None
     assert departs(Release("1", None, "absent")) is None
     assert departs(Release("1", results(row("pass"), row("not_supported")))) is False

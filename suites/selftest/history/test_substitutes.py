@@ -87,7 +87,7 @@ def called(root: Path, expression: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_what_needs_cuda_is_loaded_and_computes_with_stand_ins_alone(tmp_path: Path) -> None:
+def test_what_needs_cuda_is_loaded_and_computes_with_substitutes_alone(tmp_path: Path) -> None:
     root = built(tmp_path)
     assert f"{CUDART}: cannot open shared object file" in called(root, "it.four_times(3)").stderr
     assert place_substitutes(tmp_path, [root]) == [CUDART, NCCL]
@@ -96,7 +96,7 @@ def test_what_needs_cuda_is_loaded_and_computes_with_stand_ins_alone(tmp_path: P
     assert done.stderr == ""
 
 
-def test_a_stand_in_has_the_versions_that_are_wanted_of_it_and_no_others(tmp_path: Path) -> None:
+def test_a_substitute_has_the_versions_that_are_wanted_of_it_and_no_others(tmp_path: Path) -> None:
     place_substitutes(tmp_path, [built(tmp_path)])
     assert [versions(tmp_path / name) for name in (CUDART, NCCL)] == [{CUDART, f"{CUDART} of cudaMalloc"}, set()]
 
@@ -172,7 +172,7 @@ def test_objects_that_are_not_loaded_with_the_first_are_left_alone(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"no object", b"\x7fELF" + bytes(60)])
-def test_what_is_no_object_is_told(content: bytes, tmp_path: Path) -> None:
+def test_what_is_no_object_is_reported(content: bytes, tmp_path: Path) -> None:
     root = tmp_path / "_C.so"
     root.write_bytes(content)
     with pytest.raises(BackendUnavailable, match=r"_C\.so cannot be read: .*; choose another release"):
@@ -214,7 +214,7 @@ class Wheels:
         return subprocess.CompletedProcess(command, 0, "", "")
 
 
-def test_a_release_that_needs_something_else_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_release_that_needs_something_else_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
     messages = list[str]()
     torch = FromPyPI("torch", Wheels(tmp_path / "others", ["1.0"]))
     tables = Settings.read().tables

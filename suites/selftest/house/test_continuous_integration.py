@@ -103,7 +103,7 @@ def test_departures_are_compared_by_operator_and_type(tmp_path: Path) -> None:
     assert compared(tmp_path, [held], [besides]) == (1, "no departure of CLIP,IF in one.json nor in other.json\n")
 
 
-def test_a_baseline_tells_what_its_departures_are(tmp_path: Path) -> None:
+def test_a_baseline_states_what_its_departures_are(tmp_path: Path) -> None:
     baseline = str(CI.parent / "backends" / "baselines" / "directml.yaml")
     for other, code in ((baseline, 0), (str(CI.parent / "reports" / "examples" / "torch.results.json"), 1)):
         done = subprocess.run(
@@ -187,7 +187,7 @@ WELL = "ok() { echo here; }\nbeside lane ok\nstep one ok\nstep two joined lane\n
 
 
 @bash
-def test_steps_run_in_turn_and_say_at_the_end_how_long_they_took(tmp_path: Path) -> None:
+def test_steps_run_in_turn_and_state_at_the_end_how_long_they_took(tmp_path: Path) -> None:
     done = in_bash(tmp_path, WELL)
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stdout.splitlines() if line == "here"] == ["here"] * 2

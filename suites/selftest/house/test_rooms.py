@@ -228,7 +228,7 @@ def test_an_import_of_selftests_is_seen(text: str, seen: int) -> None:
     assert len(names_selftests(text)) == seen
 
 
-def test_each_room_says_what_lives_there_and_what_does_not() -> None:
+def test_each_room_states_what_lives_there_and_what_does_not() -> None:
     for top in TOPS:
         for path in sorted((ROOT / top).rglob("__init__.py")):
             docstring = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip()

@@ -42,7 +42,7 @@ def test_a_test_without_a_size_runs_in_each(size: str) -> None:
 
 
 @pytest.mark.parametrize(("size", "runs"), [("brief", 1), ("thorough", 3), ("all", 5)])
-def test_smaller_sizes_run_the_first_parameters_where_the_marker_says_so(size: str, runs: int) -> None:
+def test_smaller_sizes_run_the_first_parameters_where_the_marker_states_so(size: str, runs: int) -> None:
     items = collected("test_many", 5, pytest.mark.size("all", thorough=3, brief=1))
     assert run_by(size, items) == [f"test_many[{place}]" for place in range(runs)]
 

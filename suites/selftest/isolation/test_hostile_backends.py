@@ -97,7 +97,7 @@ def plain(text: str) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and descriptors as POSIX has them")
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.size("thorough", brief=4)
-def test_what_it_did_is_said_and_nothing_else(name: str, tmp_path: Path) -> None:
+def test_what_it_did_is_stated_and_nothing_else(name: str, tmp_path: Path) -> None:
     assert ending(name, "process", tmp_path) in HOSTILE[name]
 
 

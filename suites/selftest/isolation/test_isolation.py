@@ -94,7 +94,7 @@ def test_a_fault_is_the_outcome_of_its_case_and_the_run_goes_on(
     assert isinstance(run(bench, HARMLESS), Execution)
 
 
-def test_the_last_words_of_a_crashed_process_are_told(bench: Bench) -> None:
+def test_the_last_words_of_a_crashed_process_are_reported(bench: Bench) -> None:
     mishap = bench.run(ordered(faulty.ABORT))
     assert isinstance(mishap, Mishap)
     assert "about to abort" in mishap.text
@@ -231,7 +231,7 @@ def test_a_case_that_only_suffers_from_the_one_before_is_not_to_blame(bench: Ben
     assert not judge_surviving(bench, HARMLESS).findings, "the control: nothing is left of it"
 
 
-def test_a_process_killed_once_is_told_from_one_that_always_is(bench: Bench) -> None:
+def test_a_process_killed_once_is_distinguished_from_one_that_always_is(bench: Bench) -> None:
     kernel = bench.create(HARMLESS.operator)
     host = bench._device.host
     os.kill(host.running().pid, signal.SIGKILL)

@@ -105,7 +105,7 @@ def test_what_loses_the_process_twice_in_the_survey_is_a_hazard(lost: list[tuple
     assert (len(bench.asked) == 2) is bool(hazards.operators), "an operator that is lost is asked no further"
 
 
-def test_what_loses_the_process_once_in_the_survey_is_no_hazard_and_is_told_later() -> None:
+def test_what_loses_the_process_once_in_the_survey_is_no_hazard_and_is_reported_later() -> None:
     bench = Asked([("FLOAT32", 3)], times=1)
     assert survey(bench) == Hazards()
     ((test_case, mishap),) = bench.unexplained
@@ -213,7 +213,7 @@ def test_losses_that_were_expected_are_tried_once_each_however_many() -> None:
     }
 
 
-def test_a_wrong_value_of_what_was_expected_to_be_lost_is_told_as_any_other() -> None:
+def test_a_wrong_value_of_what_was_expected_to_be_lost_is_reported_as_any_other() -> None:
     (finding,) = judge_hazard(Losing([], backend=ZeroWrong()), value_case(0)).findings
     assert (finding.outcome, finding.settled) == ("fail", False)
     assert "again" not in dict(finding.details)
@@ -249,7 +249,7 @@ def test_a_test_that_judged_another_case_or_had_none_tries_nothing_at_its_end() 
         ("crash", "the same in a fresh process: the case itself is to blame", "clip.formula"),
     ],
 )
-def test_of_a_loss_it_is_said_what_a_fresh_process_does(second: str, message: str, clause: str) -> None:
+def test_a_loss_is_reported_with_what_a_fresh_process_does(second: str, message: str, clause: str) -> None:
     (finding,) = judge_surviving(Losing(["crash", second], by_turn=True), value_case()).findings
     assert (again(finding), finding.clause, finding.outcome) == (message, clause, "crash")
     assert finding.settled is (second != "crash")

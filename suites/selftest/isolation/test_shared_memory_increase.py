@@ -118,7 +118,7 @@ def test_what_the_suite_shares_does_not_count(tmp_path: Path) -> None:
         bench.close()
 
 
-def test_what_a_process_held_at_its_start_is_no_growth() -> None:
+def test_what_a_process_held_at_its_start_is_no_memory_increase() -> None:
     resident = Resident("self")
     memory_increase = MemoryIncrease(1 << 20, lambda: (0, ()), resident)
     held = resident.bytes()

@@ -25,7 +25,7 @@ def summary_of(outcome: Outcome) -> tuple[object, ...]:
 @pytest.mark.parametrize("act", ["refuse", "raise", "lose", "nothing", ABORTS])
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.size("thorough", brief=1)
-def test_each_step_comes_to_the_same_at_once_and_one_by_one(step: str, act: str) -> None:
+def test_each_step_gives_the_same_at_once_and_one_by_one(step: str, act: str) -> None:
     bench = opened("ActsAt", step=step, act=act)
     try:
         assert bench.at_once(HARMLESS)

@@ -84,7 +84,7 @@ def judged(made: type[Reference]) -> tuple[Judge, set[str]]:
     ],
 )
 @pytest.mark.size("thorough", brief=1)
-def test_a_fault_is_told_under_the_clause_of_its_element(made: type[Reference], expected_clauses: set[str]) -> None:
+def test_a_fault_is_reported_under_the_clause_of_its_element(made: type[Reference], expected_clauses: set[str]) -> None:
     judge, clauses = judged(made)
     assert clauses == expected_clauses
     named = {clause for clause, _, _ in judge.ledger.behaviours}

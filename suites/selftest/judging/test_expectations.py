@@ -177,7 +177,7 @@ def test_accepting_what_must_be_refused_closes_it_too() -> None:
         (DataType.INT8, 9, "5.0", "clip.formula"),
     ],
 )
-def test_support_is_owed_to_the_lowest_level(data_type: DataType, rank: int, level: str, clause: str) -> None:
+def test_support_is_required_to_the_lowest_level(data_type: DataType, rank: int, level: str, clause: str) -> None:
     operator = clip(tensor((1,) * rank, data_type))
     assert support_clause(bench(Device(), level=FeatureLevel.parse(level)), operator) == clause
 
@@ -325,7 +325,7 @@ def test_memory_is_accounted_for() -> None:
         assert (judgement.elements, len(judgement.executions)) == (5, 1)
 
 
-def test_unwritten_elements_are_told_from_wrong_ones() -> None:
+def test_unwritten_elements_are_distinguished_from_wrong_ones() -> None:
     class WritesTwo(Device):
         def write(self, memory: Array, region: Region, tensor: TensorDesc, values: Array) -> None:
             self.view(memory, region, tensor)[1:3] = values[1:3]
@@ -351,6 +351,6 @@ def test_in_place_a_value_left_as_it_was_is_a_wrong_value() -> None:
     assert (finding.clause, finding.wrong) == ("tensor.position", 1)
 
 
-def test_nothing_is_wrong_or_judged_unless_said() -> None:
+def test_nothing_is_wrong_or_judged_unless_stated() -> None:
     assert Finding("clip.formula", "fail", case(), "title").wrong == 0
     assert Judgement().elements == 0

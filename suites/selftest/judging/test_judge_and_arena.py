@@ -122,7 +122,7 @@ def strayed(judged: Case, *offsets: int) -> tuple[list[int], list[int]]:
     return arena.strays(judged)
 
 
-def test_strays_are_told_apart_to_the_byte() -> None:
+def test_strays_are_distinguished_to_the_byte() -> None:
     judged = case(placement=Placement(front=16, gap=0, tail=16, slack=16))  # input 16..24, output 48..56, 96 bytes
     arena = Arena.prepare(judged)
     assert (arena.bindings["InputTensor"].offset, arena.bindings["OutputTensor"].offset) == (16, 48)
@@ -224,7 +224,7 @@ def test_a_failure_shown_by_a_kernel_of_another_operator_is_counted_beside_it() 
     assert (tally.failures, +tally.beside) == (2, Counter({("ELEMENT_WISE_THRESHOLD", "INT8"): 1}))
 
 
-def test_of_two_findings_about_a_clause_the_first_says_where_it_was_shown() -> None:
+def test_of_two_findings_about_a_clause_the_first_states_where_it_was_shown() -> None:
     ledger = Ledger()
     both = (finding("tensor.position", case(threshold())), finding("tensor.position"))
     ledger.count(case(), Judgement(both, ("tensor.position",), 5))
@@ -232,7 +232,7 @@ def test_of_two_findings_about_a_clause_the_first_says_where_it_was_shown() -> N
     assert (tally.failures, +tally.beside) == (1, Counter({("ELEMENT_WISE_THRESHOLD", "INT8"): 1}))
 
 
-def test_the_signatures_of_the_cases_are_gathered_where_they_are_told() -> None:
+def test_the_signatures_of_the_cases_are_gathered_where_they_are_reported() -> None:
     ledger = Ledger()
     for types in ("INT8", "", "UINT8"):
         ledger.count(case(), Judgement((), ("clip.formula",), 5), types)
@@ -438,7 +438,7 @@ def test_of_cases_that_are_hazards_a_test_of_supported_types_tries_one() -> None
 @pytest.mark.parametrize(
     "title, expected_title", [("", "the device was lost"), ("the process ended", "the process ended")]
 )
-def test_what_was_lost_before_any_test_is_told_once(title: str, expected_title: str) -> None:
+def test_what_was_lost_before_any_test_is_reported_once(title: str, expected_title: str) -> None:
     judge = Judge(bench(Reference()), raising=False)
     judge.bench.unexplained.append((case(), Mishap("crash", "words", title)))
     judge.all([])
@@ -710,7 +710,7 @@ def reported(item: Finding) -> list[str]:
     return account(TABLES, item, "dmlcts replay x").splitlines()
 
 
-def test_an_account_says_what_there_is_to_say() -> None:
+def test_an_account_states_what_there_is_to_state() -> None:
     lines = reported(finding("clip.formula", details=(("got", "2"),)))
     assert lines[:6] == [
         "ELEMENT_WISE_CLIP on INT8: it is wrong",
@@ -726,7 +726,7 @@ def test_an_account_says_what_there_is_to_say() -> None:
     assert lines[-1] == "  replay       dmlcts replay x"
 
 
-def test_an_account_tells_two_tensors_apart_and_in_place() -> None:
+def test_an_account_distinguishes_two_tensors_and_in_place() -> None:
     operator = clip(tensor(strides=(2,)), tensor((1, 5)))
     lines = reported(finding("clip.formula", case(operator)))
     assert lines[1:3] == [

@@ -227,7 +227,7 @@ def test_what_is_expected_of_two_inputs_repeats_where_both_do(
 
 
 @pytest.mark.parametrize("clause", ["logical-equals.nan", "logical-equals.subnormal"])
-def test_an_element_at_two_silent_points_is_told_under_the_one_that_its_case_is_about(clause: str) -> None:
+def test_an_element_at_two_silent_points_is_reported_under_the_one_that_its_case_is_about(clause: str) -> None:
     tensor = TensorDesc(F32, (1,))
     tensors = {"ATensor": tensor, "BTensor": tensor, "OutputTensor": TensorDesc(DataType.UINT8, (1,))}
     operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})
@@ -309,7 +309,7 @@ def test_a_type_of_a_later_level_may_be_refused_for_that_alone(output: DataType,
     assert (judgement.findings, judgement.refused) == ((), refused)
 
 
-def test_of_a_description_with_several_faults_one_is_told() -> None:
+def test_of_a_description_with_several_faults_one_is_reported() -> None:
     tensors = {"InputTensor": TensorDesc(F32, (2, 3)), "OutputTensor": TensorDesc(DataType.FLOAT16, (3,))}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, clip(TensorDesc(F32, (1,))).attributes)
     values = Streams.of({"InputTensor": [1]}, operator)
@@ -319,18 +319,18 @@ def test_of_a_description_with_several_faults_one_is_told() -> None:
 # ---------------------------------------------------------------------------------------------- words
 
 
-def test_elements_of_several_inputs_are_told_with_their_tensors_names() -> None:
+def test_elements_of_several_inputs_are_reported_with_their_tensors_names() -> None:
     inputs = {"ATensor": np.array([1, 2], f32), "BTensor": np.array([3, 4], f32)}
     assert inputs_text(inputs, 1) == "ATensor 2.0, BTensor 4.0"
     assert inputs_text({"InputTensor": inputs["ATensor"]}, 1) == "2.0"
 
 
-def test_a_finding_is_about_no_element_unless_it_says_so() -> None:
+def test_a_finding_is_about_no_element_unless_it_states_so() -> None:
     finding = Finding("clip.formula", "fail", value_case(), "wrong")
     assert (finding.wrong, finding.index, finding.repeat) == (0, -1, 0)
 
 
-def test_a_float_beside_integers_is_told_in_full_from_a_hundred_million_on() -> None:
+def test_a_float_beside_integers_is_reported_in_full_from_a_hundred_million_on() -> None:
     assert attribute_text(f32(1e8), DataType.INT64) == "100000000 (0x4cbebc20)"
     assert attribute_text(f32(99999992), DataType.INT64) == "99999990.0 (0x4cbebc1f)"  # the shortest that is read as it
     assert attribute_text(f32(1e8)) != attribute_text(f32(1e8), DataType.INT64)
@@ -344,7 +344,7 @@ def test_a_float_beside_integers_is_told_in_full_from_a_hundred_million_on() -> 
         (Placement(), None),
     ],
 )
-def test_evidence_says_where_inputs_share_memory(placement: Placement, text: str | None) -> None:
+def test_evidence_states_where_inputs_share_memory(placement: Placement, text: str | None) -> None:
     operator = of_two("ADD", TensorDesc(F32, (2,)))
     streams = Streams.of({"ATensor": [1, 2], "BTensor": [3, 4]}, operator)
     asked = Case(operator, streams, "add.accuracy", placement=placement)

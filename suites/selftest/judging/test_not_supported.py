@@ -182,7 +182,7 @@ def test_of_kernels_that_a_case_names_only_its_own_has_to_be_expressed(own_first
     assert not named("ELEMENT_WISE_CLIP").executions
 
 
-def test_dispatch_may_not_say_it() -> None:
+def test_dispatch_may_not_report_it() -> None:
     judgement = judge_case(bench(AtDispatch()), case())
     assert {finding.outcome for finding in judgement.findings} == {"fail"}
 
@@ -214,7 +214,7 @@ def tally(clause: str, cases: int, unsupported: int) -> ClauseTally:
         (0, 0, "not_supported"),
     ],
 )
-def test_an_owed_row_with_a_case_that_could_not_run_is_not_supported(
+def test_a_required_row_with_a_case_that_could_not_run_is_not_supported(
     cases: int, unsupported: int, outcome: str
 ) -> None:
     items = [ItemRecord("test", Outcome.PASS, 0.1, (tally("a.required", cases, unsupported),))]
@@ -233,7 +233,7 @@ def test_a_test_that_could_not_run_takes_nothing_from_a_row_that_another_ran() -
     assert results["verdict"] == "CONFORMANT"
 
 
-def test_what_is_not_owed_is_characterised_or_absent() -> None:
+def test_what_is_not_required_is_characterised_or_absent() -> None:
     seen = replace(tally("a.silent", 2, 1), outcome=Outcome.CHARACTERISED)
     never = tally("a.implied", 0, 3)  # not owed below
     items = [ItemRecord("test", Outcome.PASS, 0.1, (seen, never, tally("a.required", 1, 0)))]
@@ -243,7 +243,7 @@ def test_what_is_not_owed_is_characterised_or_absent() -> None:
     assert results["verdict"] == "CONFORMANT"
 
 
-def test_replaying_says_so() -> None:
+def test_replaying_states_so() -> None:
     replay_result = replay(bench(NoStrides()), case(STRIDED), "again")
     assert not replay_result.failed
     assert not replay_result.supported

@@ -54,7 +54,7 @@ def remainders(device: Reference) -> Judgement:
         ({"DIVIDE": 2}, ("ELEMENT_WISE_DIVIDE", "divide.remainder", 2)),
     ],
 )
-def test_the_operator_that_gave_what_it_may_not_is_told_for_its_own_elements(
+def test_the_operator_that_gave_what_it_may_not_is_reported_for_its_own_elements(
     wrong: dict[str, int], expected: tuple[str, str, int]
 ) -> None:
     device = Right()
@@ -115,7 +115,7 @@ def test_a_packed_tensor_that_is_refused_breaks_no_clause_on_strides_in_a_test_o
         (1 / 3, 2.5, "clip.cast.float16"),
     ],
 )
-def test_of_two_refused_bounds_the_overflow_is_told(low: float, high: float, clause: str) -> None:
+def test_of_two_refused_bounds_the_overflow_is_reported(low: float, high: float, clause: str) -> None:
     bounded = clip(tensor(data_type=DataType.FLOAT16), Min=f32(low), Max=f32(high))
     refusing = Device(refuse=lambda operator: "no such bounds" if operator.attributes == bounded.attributes else "")
     assert only(judged(refusing, case(bounded, (-2, 0, 1, 2, 3), layout_clause=None))).clause == clause

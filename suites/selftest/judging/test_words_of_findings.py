@@ -65,11 +65,11 @@ def halves(*numbers: float) -> Array:
         ),
     ],
 )
-def test_what_is_acceptable_is_said_with_its_bits(acceptance: Acceptance, expected_text: str) -> None:
+def test_what_is_acceptable_is_stated_with_its_bits(acceptance: Acceptance, expected_text: str) -> None:
     assert acceptable_text(acceptance, DataType.FLOAT16) == expected_text
 
 
-def test_of_several_elements_the_one_that_is_asked_for_is_told() -> None:
+def test_of_several_elements_the_one_that_is_asked_for_is_reported() -> None:
     acceptance = Acceptance(DataType.FLOAT16, (halves(1, 2, 3),), None, strict=True)
     assert [acceptable_text(acceptance, DataType.FLOAT16, index) for index in range(3)] == [
         "1.0 (0x3c00)",
@@ -105,7 +105,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_an_operator_is_said_on_one_line(line: str) -> None:
+def test_an_operator_is_stated_on_one_line(line: str) -> None:
     operator = LINES[line]
     assert operator_text(operator) == line
     assert operator_text(operator, operator) == line
@@ -141,7 +141,7 @@ def test_a_tensor_of_one_element_is_filled_with_one() -> None:
     }
 
 
-def test_a_finding_says_nothing_of_itself_unless_told() -> None:
+def test_a_finding_states_nothing_of_itself_unless_asked() -> None:
     finding = Finding("clip.formula", "fail", Case(clip(), Values.of([0], DataType.INT8), "clip.formula"), "title")
     assert (finding.wrong, finding.index, finding.repeat, finding.settled) == (0, -1, 0, False)
 

@@ -98,7 +98,7 @@ def test_malformed_rows_are_refused(path: tuple[str, ...], value: Any) -> None:
         validate_results(written)
 
 
-def test_one_run_is_told_in_full() -> None:
+def test_one_run_is_reported_in_full() -> None:
     printed = shown(views.print_accuracy, [("mine", results(3))], width=80)
     first = next(line for line in printed.splitlines() if line.startswith("ADD"))
     assert first.split()[1] == "FLOAT32"
@@ -190,7 +190,7 @@ def test_a_comparison_holds_the_largest_errors(tmp_path: Path) -> None:
     assert "accuracy" not in without
 
 
-def test_a_loss_of_accuracy_is_told_and_is_no_regression(tmp_path: Path) -> None:
+def test_a_loss_of_accuracy_is_reported_and_is_no_regression(tmp_path: Path) -> None:
     difference = differences.difference(results(1), results(6))
     assert [(loss["operator"], loss["types"]) for loss in difference["lost_accuracy"]] == [
         (ADD, "FLOAT32"),
@@ -220,7 +220,7 @@ def test_a_grown_error_within_a_tenth_is_no_loss() -> None:
     assert len(differences.difference(before, after)["lost_accuracy"]) == 2
 
 
-def test_the_command_tells_finished_runs(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+def test_the_command_reports_finished_runs(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     for name, units in (("one", 1), ("two", 6)):
         (tmp_path / name).mkdir()
         write_json(tmp_path / name / "results.json", results(units))

@@ -109,7 +109,7 @@ def test_whole_factors_are_named(data_type: DataType) -> None:
     assert double.removesuffix(", saturates") in ways[2 if widest else 0]
 
 
-def test_groups_that_differ_are_told_apart_and_those_that_agree_together() -> None:
+def test_groups_that_differ_are_distinguished_and_those_that_agree_together() -> None:
     def mixed(x: Array, scale: float, bias: float) -> Array:
         way = wrapping if scale.is_integer() and bias.is_integer() else floating(np.float64)
         return way(x, scale, bias)
@@ -132,7 +132,7 @@ def test_saturating_as_int32_and_then_wrapping_is_named(data_type: DataType) -> 
     assert (through_int32(x, 2.0**40, 0.0)[x > 0] == np.array((1 << 31) - 1).astype(x.dtype)).all()
 
 
-def test_no_single_arithmetic_is_said_to_be_several() -> None:
+def test_no_single_arithmetic_is_called_several() -> None:
     def changing(x: Array, scale: float, bias: float) -> Array:
         return (wrapping if scale == 2 else floating(np.float64))(x, scale, bias)
 
@@ -206,7 +206,7 @@ def test_narrow_types_may_be_stored_through_wide_ones(data_type: DataType, count
         assert storings["saturates as UINT32, then wraps"](-200) == 0
 
 
-def test_what_makes_no_difference_is_not_told() -> None:
+def test_what_makes_no_difference_is_not_reported() -> None:
     """Each step in integers is stored in two ways alone, those of narrow types as well."""
     every = {Arithmetic(STEPWISE, rounding, storing) for rounding in ROUNDINGS for storing in ("saturates", "wraps")}
     assert _reported(every, DataType.INT8) == STEPWISE

@@ -111,7 +111,7 @@ def test_the_order_and_the_number_of_records_change_nothing(tables: Tables) -> N
         assert row_of(tables, record_of(tables, *shuffled)) == whole
 
 
-def test_equally_wrong_operands_are_told_apart_by_their_bits(tables: Tables) -> None:
+def test_equally_wrong_operands_are_distinguished_by_their_bits(tables: Tables) -> None:
     x = np.array([16.0, 4.0, 1.0], np.float16)
     output = np.array([4.0, 2.0, 1.0], np.float16)
     output.view(np.uint16)[:] += 2

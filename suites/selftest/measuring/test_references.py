@@ -234,7 +234,7 @@ def test_a_comparison_that_enclosures_do_not_decide_is_refused(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("absent", [0, 3])
-def test_what_is_absent_counts_as_the_table_says(absent: int, tmp_path: Path) -> None:
+def test_what_is_absent_counts_as_the_table_states(absent: int, tmp_path: Path) -> None:
     text = text_of("OWN_QUANTIZE_LINEAR").replace("absent: 0", f"absent: {absent}")
     (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
     tables = load_tables(tmp_path)
@@ -382,7 +382,7 @@ def test_what_may_be_any_value_has_no_bound(tmp_path: Path) -> None:
     assert np.isnan(reached(load_tables(written), "OWN_ADD", unity, unity, strict=False))
 
 
-def test_buckets_stand_in_the_order_of_the_numbers() -> None:
+def test_buckets_are_in_the_order_of_the_numbers() -> None:
     values = np.array(
         [
             -np.inf,

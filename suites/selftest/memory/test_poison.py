@@ -52,7 +52,7 @@ def held(ran: Ran) -> list[str]:
 
 @pytest.mark.parametrize("backend, operator, data_type", READING)
 @pytest.mark.size("thorough", brief=1)
-def test_who_answers_with_what_stands_in_the_memory_holds_no_value(
+def test_who_answers_with_what_is_in_the_memory_holds_no_value(
     backend: str, operator: str, data_type: str, dmlcts: Callable[..., Ran]
 ) -> None:
     ran = dmlcts(*asked(backend, operator, data_type))

@@ -190,7 +190,7 @@ def test_a_judge_certifies_alone_what_is_right_and_nothing_else() -> None:
 @needs_numba
 @pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("x, wrong", [(np.inf, np.nan), (-np.inf, np.nan), (np.nan, np.inf), (np.nan, -np.inf)])
-def test_the_compiled_comparison_tells_infinity_from_nan(data_type: DataType, x: float, wrong: float) -> None:
+def test_the_compiled_comparison_distinguishes_infinity_from_nan(data_type: DataType, x: float, wrong: float) -> None:
     certifier = Certifier(oracle_of("ROUND", data_type, {"RoundingMode": "TOWARD_ZERO"}))
     outputs, bits = np.array([x], data_type.numpy), np.array([x], data_type.numpy).view(data_type.bits_dtype)
     assert certifier.outputs(outputs, outputs, None)
@@ -202,7 +202,7 @@ def test_the_compiled_comparison_tells_infinity_from_nan(data_type: DataType, x:
 
 @needs_numba
 @pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT32])
-def test_consecutive_patterns_are_told_from_others(data_type: DataType) -> None:
+def test_consecutive_patterns_are_distinguished_from_others(data_type: DataType) -> None:
     limits = {"Min": 0, "Max": 1}
     judge = BlockJudge(oracle_of("CLIP", data_type, limits), compiled=True)
     width = 8 * data_type.itemsize
@@ -305,7 +305,7 @@ def test_a_nan_bound_in_a_block_never_gives_the_other_bound(data_type: DataType)
     assert judge.judge(x, np.array([2, 2, 2], x.dtype)).wrong.tolist() == [0, 1]
 
 
-def test_outputs_that_equal_the_poison_are_told_apart_from_wrong_ones() -> None:
+def test_outputs_that_equal_the_poison_are_distinguished_from_wrong_ones() -> None:
     oracle = oracle_of("THRESHOLD", DataType.INT32, {"ScaleBias": None, "Min": 0})
     x = np.array([5, 6, 7, 8], np.int32)
     judged = BlockJudge(oracle).judge(x, np.array([5, 7, 7, 8], np.int32), poison=7)
@@ -314,7 +314,7 @@ def test_outputs_that_equal_the_poison_are_told_apart_from_wrong_ones() -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
-def test_an_output_that_looks_right_and_equals_the_poison_is_told(compiled: bool) -> None:
+def test_an_output_that_looks_right_and_equals_the_poison_is_reported(compiled: bool) -> None:
     oracle = oracle_of("THRESHOLD", DataType.INT32, {"ScaleBias": None, "Min": 0})
     x = np.array([5, 6, 7, 8], np.int32)
     judged = BlockJudge(oracle, compiled=compiled).judge(x, x, poison=7)

@@ -351,7 +351,7 @@ class TestIntegers:
 # ------------------------------------------------------------------------- what is said of arrays alone
 
 
-def test_one_element_is_told_as_all_are() -> None:
+def test_one_element_is_reported_as_all_are() -> None:
     oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), bounded(DataType.INT32, 0, 9, ScaleBias(1, 1)))
     x = np.array([3, 1 << 25, 20, -7], np.int32)
     acceptance = oracle.acceptance(x)
@@ -438,7 +438,7 @@ def test_a_fused_sum_is_right_wherever_binary64_rounds() -> None:
 
 
 @pytest.mark.parametrize("data_type", FLOATS, ids=lambda data_type: data_type.name)
-def test_every_nan_pattern_is_told_as_any_nan(data_type: DataType) -> None:
+def test_every_nan_pattern_is_reported_as_any_nan(data_type: DataType) -> None:
     infinity = np.array([INF], data_type.numpy).view(data_type.bits_dtype)
     for pattern, expected in (
         (infinity + 1, Acceptable(frozenset(), any_nan=True)),
@@ -448,7 +448,7 @@ def test_every_nan_pattern_is_told_as_any_nan(data_type: DataType) -> None:
         assert Acceptance(data_type, (value,), None, False).element(0) == expected
 
 
-def test_comparing_tells_zeros_apart_only_where_it_should() -> None:
+def test_comparing_distinguishes_zeros_only_where_it_should() -> None:
     output, expected = np.array([0.0, NAN, 1, NAN], f32), np.array([-0.0, NAN, NAN, 2], f32)
     assert equal(output, expected, DataType.FLOAT32, strict=False).tolist() == [True, True, False, False]
     assert equal(output, expected, DataType.FLOAT32, strict=True).tolist() == [False, True, False, False]

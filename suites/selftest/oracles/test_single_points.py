@@ -105,7 +105,7 @@ class TwoBehaviours:
         return np.ones(3, bool)
 
 
-def test_a_behaviour_that_says_nothing_of_an_element_accepts_nothing_there() -> None:
+def test_a_behaviour_that_states_nothing_of_an_element_accepts_nothing_there() -> None:
     """Another's result stands for it; where none says anything the formula's stays."""
     operator_law = settled("b == 0", '"0"')
     judging = TypedVectorOracle(operator_law, of_single_elements(operator_law, T=INT8))

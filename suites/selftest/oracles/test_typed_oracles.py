@@ -257,7 +257,7 @@ def test_addition() -> None:
     assert not accepts(add, 65504, types={"T": F16}, a=65504, b=16)
 
 
-def test_a_sum_that_is_subnormal_may_be_flushed_where_a_clause_says_so() -> None:
+def test_a_sum_that_is_subnormal_may_be_flushed_where_a_clause_permits_it() -> None:
     flushing = law("ADD", latitude="subnormals")
     for output, right in ((1e-40, True), (0.0, True), (-0.0, False), (2e-40, False)):
         assert accepts(flushing, np.float32([output]), types={"T": F32}, a=np.float32(1e-40), b=0.0) is right
@@ -265,7 +265,7 @@ def test_a_sum_that_is_subnormal_may_be_flushed_where_a_clause_says_so() -> None
     assert not accepts(flushing, 0.0, types={"T": F16}, a=2.0**-24, b=0.0)
 
 
-def test_what_is_absent_counts_as_the_table_says() -> None:
+def test_what_is_absent_counts_as_the_table_states() -> None:
     offset = law("OFFSET")
     for kind in (INT8, F32):
         assert accepts(offset, 8, types={"T": kind}, lacking=("BTensor",), a=5)
@@ -542,7 +542,7 @@ def test_the_limits_of_a_narrower_floating_point_type(x: float, wanted: float, o
         (5, False, False),
     ],
 )
-def test_a_minimum_with_a_nan_may_be_the_number_where_a_clause_says_so(
+def test_a_minimum_with_a_nan_may_be_the_number_where_a_clause_permits_it(
     output: int, lenient: bool, documented: bool
 ) -> None:
     types = {"T": F32, "U": INT8}
@@ -666,7 +666,7 @@ def around(answer: Acceptable, shift: int, kind: DataType) -> int:
     return (start + shift) % (1 << 8 * kind.itemsize)
 
 
-def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
+def test_one_input_of_one_type_is_as_the_other_oracle_states() -> None:
     tables = load_tables()
     round_law = tables.law(tables.operator("ROUND"))
     tensor = TensorDesc(F16, (1,))

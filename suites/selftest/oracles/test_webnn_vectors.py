@@ -58,7 +58,7 @@ def test_outputs_of_other_inputs_are_refused(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_every_operator_says_where_its_numbers_stand(operator: str) -> None:
+def test_every_operator_states_where_its_numbers_stand(operator: str) -> None:
     entry = OPERATORS[operator]
     assert entry["path"].startswith("tests/wpt/tests/webnn/conformance_tests/")
     assert len(bytes.fromhex(entry["commit"])) == 20

@@ -45,7 +45,7 @@ def test_a_faithful_page_has_no_differences(operator: str, layout: str) -> None:
 
 
 @every_page
-def test_what_was_not_checked_is_said(operator: str, layout: str) -> None:
+def test_what_was_not_checked_is_stated(operator: str, layout: str) -> None:
     page = read_page(synthetic(operator, layout).text, "page.txt")
     text = " ".join(notes(page, TABLES.operators[operator]))
     assert ("quotations" in text) == (layout == "korean")

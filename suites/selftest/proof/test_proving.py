@@ -36,7 +36,7 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import CONFORMANCE
 
 
-def test_the_catalogue_is_large_and_says_what_each_mutant_breaks() -> None:
+def test_the_catalogue_is_large_and_states_what_each_mutant_breaks() -> None:
     mutants, singles, pairs = catalogues()
     clauses = {clause.id for clause in load_tables().clauses}
     assert len(mutants) >= 100
@@ -130,7 +130,7 @@ def test_a_right_implementation_survives(monkeypatch: pytest.MonkeyPatch) -> Non
     assert killmatrix.unexpected(proof) == ["survivor: Right (seed 0): Nothing is wrong with it."]
 
 
-def test_what_must_not_be_is_told() -> None:
+def test_what_must_not_be_is_reported() -> None:
     kill = judge_mutant(AwayIsHalvesUp, 0).__dict__
     alarm = {
         "name": "P",
@@ -157,7 +157,7 @@ def test_what_must_not_be_is_told() -> None:
     ]
 
 
-def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
+def test_a_verdict_is_reported_as_soon_as_it_is_there() -> None:
     """A proof of hours that is cut off has said whom it missed."""
     kill = judge_mutant(AwayIsHalvesUp, 0)
     cleared = prove.Clearance("P", "l", False, (), 1, 0.0)
@@ -180,7 +180,7 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
 
 
 @pytest.mark.size("thorough")
-def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+def test_selftest_runs_and_writes_what_its_schema_states(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     names = ("AwayIsHalvesUp", "OneBytePastTheEnd", "SignOfNanIsNan_ZerosOfSignsAreKept")
     asked = [part for name in names for part in ("--name", name)]
     ran = dmlcts("selftest", *asked, "--json", "proof.json", "--html", "proof.html", "-n", "1")
@@ -209,7 +209,7 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
     assert "http" not in page.replace("https://github.com", "")
 
 
-def test_the_fingerprint_is_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+def test_the_fingerprint_matches_its_schema(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     assert dmlcts("probe", "--backend", "cpu", "--clause", "round.*", "--json", "print.json").code == 0
     jsonschema.validate(json.loads((tmp_path / "print.json").read_text(encoding="utf-8")), schema("fingerprint-1"))
 

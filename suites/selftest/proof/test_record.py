@@ -36,7 +36,7 @@ def test_a_mutant_is_judged_by_every_test_until_each_fails_and_recorded(tmp_path
     assert load_record(tmp_path / "kills.json") == made
 
 
-def test_a_summary_says_what_kills_alone() -> None:
+def test_a_summary_states_what_kills_alone() -> None:
     alone = {"tests": ["a::test_b", "a::test_c", "d::test_e"], "mutants": {"One": [0], "Two": [0, 1], "None": []}}
     assert summary(alone) == [
         "    2    1 alone  a::test_b",

@@ -104,6 +104,6 @@ def test_each_way_to_contribute_ends_with_its_tests(what: str) -> None:
     assert "pytest suites/selftest/" in section
 
 
-def test_the_limit_of_growth_is_what_the_page_on_security_says() -> None:
+def test_the_limit_of_memory_is_what_the_page_on_security_states() -> None:
     assert "A process that grows by 4 GiB, or by half of the machine's memory, is ended." in text_of("SECURITY.md")
     assert most_memory_increase() <= 4 << 30

@@ -46,13 +46,13 @@ def environments() -> list[dict[str, Any]]:
     return [results["environment"] for results in plain + packed]
 
 
-def test_what_is_required_is_what_pyproject_says() -> None:
+def test_what_is_required_is_what_pyproject_states() -> None:
     stated = {name: needed.strip("`") for name, (needed, _) in rows().items() if needed.startswith("`")}
     assert stated.keys() >= {"Python", "numpy", "wgpu", "onnxruntime", "torch", "llvmlite"}
     assert stated == {name: required()[name] for name in stated}
 
 
-def test_what_was_judged_is_what_results_and_pins_say() -> None:
+def test_what_was_judged_is_what_results_and_pins_state() -> None:
     stated = rows()
     for line in (HOUSE / ".ci" / "versions.txt").read_text(encoding="utf-8").splitlines():
         if "==" in line:

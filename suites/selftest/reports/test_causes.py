@@ -140,7 +140,7 @@ def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
     assert len(alike) == 1, "the control"
 
 
-def test_what_needs_more_is_told_in_a_line_of_its_own() -> None:
+def test_what_needs_more_is_reported_in_a_line_of_its_own() -> None:
     simple = failing("tensor.position", CLIP, "INT8", NINE)
     more = simple | {"details": {**NINE, "needs": "9 elements and ScaleBias (right with 8; right without ScaleBias)"}}
     more["needs"] = ["count", "scaling"]
@@ -166,7 +166,7 @@ def test_an_untraced_case_is_of_the_one_fault_that_it_can_be_of() -> None:
     assert len(causes_of(other, elsewhere)) == 1, "which element makes no difference"
 
 
-def test_what_the_pages_leave_open_comes_after_what_they_say() -> None:
+def test_what_the_pages_leave_open_comes_after_what_they_state() -> None:
     stated_failure = failing("tensor.position", CLIP, "INT8", NINE)
     silent = failing("clip.formula", CLIP, "INT8", {"acceptable": "1"})
     rows = [row(stated_failure), row(silent) | {"obligation": "unspecified"}]
@@ -233,7 +233,7 @@ def test_a_row_names_the_clause_that_explains_all_of_its_failures() -> None:
     assert explained(earlier, tables) == earlier, "nothing is known of deviations"
 
 
-def test_many_faults_are_told_in_no_time() -> None:
+def test_many_faults_are_reported_in_no_time() -> None:
     """A document of a stranger may hold as many as it likes."""
     words = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(2000)]
     failures = [
@@ -266,7 +266,7 @@ def test_what_nobody_examined_is_no_one_s_fault() -> None:
     assert examined(causes_of(*unknown))[0][0].clause == "clip.formula", "and where nothing was, they are what there is"
 
 
-def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
+def test_a_support_clause_with_a_fault_is_reported_under_it() -> None:
     values = failing("tensor.position", CLIP, "FLOAT32", NINE)
     support = failing("clip.support.level-3-0", CLIP, "FLOAT32", {**NINE, "acceptable": "4"})
     state = failing(
@@ -292,7 +292,7 @@ def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
     assert [cause.clause for cause in causes_of(refused, values)] == ["clip.support.level-3-0", "tensor.position"]
 
 
-def test_what_comes_by_chance_is_told_first() -> None:
+def test_what_comes_by_chance_is_reported_first() -> None:
     value = failing("clip.formula", CLIP, "INT8", {"acceptable": "3"})
     chance = failing(
         "execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"}, deviation="unsteady"
@@ -308,7 +308,7 @@ def test_what_comes_by_chance_is_told_first() -> None:
 
 
 @pytest.mark.size("thorough")
-def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_needs(
+def test_a_run_reports_one_fault_of_two_operators_once_and_everywhere_what_it_needs(
     tmp_path: Path, dmlcts: Callable[..., Ran]
 ) -> None:
     """On the console, in each document, and in a replay of its file."""
@@ -348,7 +348,7 @@ def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_need
 @pytest.mark.parametrize(
     "case", [{}, {"tensors": 3}, {"tensors": {"a": {"sizes": ["x"]}}}, {"tensors": {"a": {"sizes": 2}}}]
 )
-def test_a_strangers_case_of_any_form_is_told(case: Mapping[str, Any]) -> None:
+def test_a_strangers_case_of_any_form_is_reported(case: Mapping[str, Any]) -> None:
     odd = failing("clip.formula", CLIP, "INT8", NINE) | {"case": case}
     (cause,) = causes_of(odd, failing("clip.formula", CLIP, "FLOAT32", NINE))
     assert (

@@ -140,7 +140,7 @@ def test_a_document_without_records_becomes_one_case_a_row() -> None:
     assert refused(root) == []
 
 
-def test_several_failures_of_a_test_are_told_together() -> None:
+def test_several_failures_of_a_test_are_reported_together() -> None:
     (element,) = parsed(item(Outcome.FAIL)).iter("failure")
     assert (element.get("message"), element.get("type")) == ("first (and 1 more)", "fail")
     assert element.text == "account 1\n\naccount 2"
@@ -165,7 +165,7 @@ def test_there_is_one_suite_a_module() -> None:
     assert ("odd", "odd") in cases
 
 
-def test_a_suite_says_who_was_judged() -> None:
+def test_a_suite_names_who_was_judged() -> None:
     root = parsed(item(Outcome.PASS))
     assert root[0].get("timestamp") == "2026-11-21T12:30:00"
     property_values = dict(properties(root[0]))

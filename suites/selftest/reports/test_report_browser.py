@@ -134,7 +134,7 @@ def test_the_page_reads_without_its_script(browser: Browser) -> None:
 # Filters and links.
 
 
-def test_a_search_narrows_failures_and_clauses_and_stands_in_the_address(browser: Browser) -> None:
+def test_a_search_narrows_failures_and_clauses_and_is_in_the_address(browser: Browser) -> None:
     browser.show("failing")
     everything = browser.shown("clause")
     assert len(browser.shown("failure")) == 5
@@ -308,7 +308,7 @@ def test_faint_text_would_be_noticed(browser: Browser) -> None:
     assert browser.run(CONTRAST)[1] == {"sentence P rgb(153, 153, 153)": "2.85"}
 
 
-def test_no_outcome_is_told_by_colour_alone(browser: Browser) -> None:
+def test_no_outcome_is_shown_by_colour_alone(browser: Browser) -> None:
     browser.show("failing")
     shapes = browser.run(
         "return [...document.querySelectorAll('symbol')].map(s => s.innerHTML.replace(/fill=\\S+|stroke=\\S+/g, ''))"

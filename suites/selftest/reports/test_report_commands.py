@@ -44,7 +44,7 @@ def test_a_report_stands_beside_its_results(runs: Path) -> None:
         assert "<h1>" in (runs / "bad/results.html").read_text(encoding="utf-8")
 
 
-def test_each_form_goes_where_it_is_told(runs: Path) -> None:
+def test_each_form_goes_where_it_is_sent(runs: Path) -> None:
     done = dmlcts("report", "bad", "--html", "p.html", "--markdown", "s.md", "--junit", "j.xml", "--badge", "b.json")
     assert done.exit_code == 0
     page, summary = texts([runs / "p.html", runs / "s.md"])
@@ -116,7 +116,7 @@ def test_a_run_writes_its_page_and_the_next_one_replaces_it(tmp_path: Path) -> N
     assert not (tmp_path / "results.json").exists()
 
 
-def test_a_run_on_github_tells_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_on_github_writes_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
     monkeypatch.chdir(tmp_path)
     from dmlcts.specs.loading import load_tables

@@ -85,7 +85,7 @@ OUTCOMES = {  # from A to B: the list that the row is in, and whether that is a 
 
 
 @pytest.mark.parametrize("change", OUTCOMES, ids="-to-".join)
-def test_each_change_of_an_outcome_is_told_apart(change: tuple[str, str]) -> None:
+def test_each_change_of_an_outcome_is_distinguished(change: tuple[str, str]) -> None:
     name, regression = OUTCOMES[change]
     difference = compared(*(with_outcome(Outcome(outcome)) for outcome in change))
     assert filled(difference) == {name}
@@ -146,7 +146,7 @@ def test_another_behaviour_is_no_regression() -> None:
         ("table operators/ceil.yaml", lambda results: results["specs"].update({"operators/ceil.yaml": "0f" * 32})),
     ],
 )
-def test_a_different_run_is_told_as_one(what: str, change: Callable[[dict[str, Any]], None]) -> None:
+def test_a_different_run_is_reported_as_one(what: str, change: Callable[[dict[str, Any]], None]) -> None:
     other = conformant()
     change(other)
     difference = compared(conformant(), other)
@@ -162,7 +162,7 @@ def test_what_depends_on_time_and_machine_alone_is_no_difference() -> None:
     assert compared(conformant(), other) == compared(conformant(), conformant())
 
 
-def test_the_markdown_tells_the_same() -> None:
+def test_the_markdown_reports_the_same() -> None:
     text = differences.markdown(compared(conformant(), failing()), TABLES)
     assert text.startswith("## ❌ REGRESSION: 1 newly failing\n")
     assert "| `round.toward-infinity` | `pass → fail` | `ROUND on FLOAT32` |" in text

@@ -171,7 +171,7 @@ def test_every_id_is_there_once_and_every_link_leads_somewhere() -> None:
         assert {f"#{identifier}" for identifier in identifiers} | ADDRESSES >= links
 
 
-def test_the_page_says_who_was_judged_and_by_what() -> None:
+def test_the_page_names_who_was_judged_and_by_what() -> None:
     document, page = failing(), page_of(failing)
     for wanted in (
         "NOT CONFORMANT",
@@ -189,7 +189,7 @@ def test_the_page_says_who_was_judged_and_by_what() -> None:
     assert page.texts["title"][:1] == ["NOT CONFORMANT: Example NX-2 · dmlcts"]
 
 
-def test_a_failure_is_told_with_its_evidence_its_clause_and_its_reproducers() -> None:
+def test_a_failure_is_reported_with_its_evidence_its_clause_and_its_reproducers() -> None:
     page = page_of(failing)
     clause = TABLES.clause("round.toward-infinity")
     assert clause.quotation is not None
@@ -218,7 +218,7 @@ def test_one_failure_of_each_cause_is_open_and_the_rest_is_folded_under_it() -> 
     assert sentence in " ".join(page.text.split())
 
 
-def test_a_case_that_several_tests_reach_is_told_once_with_all_of_them() -> None:
+def test_a_case_that_several_tests_reach_is_reported_once_with_all_of_them() -> None:
     view = overview(failing(), TABLES)
     assert [failure.document["title"] for failure in view.failures].count("input -0.5 gives 0.0") == 1
     (failure,) = [candidate for candidate in view.failures if candidate.document["title"] == "input -0.5 gives 0.0"]
@@ -228,7 +228,7 @@ def test_a_case_that_several_tests_reach_is_told_once_with_all_of_them() -> None
     )
 
 
-def test_a_case_without_a_model_says_why() -> None:
+def test_a_case_without_a_model_states_why() -> None:
     document = failing()
     document["failures"] = document["failures"][1:3]
     document["failures"][0]["case"] = filed() | {"values": {"bulk": {"seed": 7}}}
@@ -243,7 +243,7 @@ def test_a_case_without_a_model_says_why() -> None:
     [(None, '"initialValues": ['), ([0, 1, 1], "its elements overlap too often")],
     ids=["beyond", "overlap"],
 )
-def test_a_description_of_billions_of_elements_is_told_at_once(strides: list[int] | None, text: str) -> None:
+def test_a_description_of_billions_of_elements_is_reported_at_once(strides: list[int] | None, text: str) -> None:
     document = failing()
     document["failures"] = document["failures"][:1]
     tensor = {"data_type": "FLOAT32", "sizes": [1 << 20, 2000, 2000], "strides": strides, "total_size_in_bytes": 16384}
@@ -357,7 +357,7 @@ def test_the_shipped_fingerprints_are_of_implementations_that_differ() -> None:
     assert all(implementation.behaviours for implementation in known)
 
 
-def test_the_shipped_fingerprints_are_what_their_names_say() -> None:
+def test_the_shipped_fingerprints_are_what_their_names_state() -> None:
     folder = Path(html.__file__).parents[1] / "examples"
     files = [(path, schema) for kind, schema in KINDS.items() for path in folder.glob(f"*{kind}")]
     assert len(files) >= 3

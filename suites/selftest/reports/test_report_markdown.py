@@ -40,7 +40,7 @@ def outside_code(text: str) -> str:
     return "\n".join(kept)
 
 
-def test_a_conformant_run_is_said_in_a_few_lines() -> None:
+def test_a_conformant_run_is_stated_in_a_few_lines() -> None:
     text = made(conformant())
     assert text.startswith("## ✅ CONFORMANT: `Example NX-2`\n")
     assert "| INT8 | ✓ | ✓ unlisted | ✓ |" in text
@@ -63,7 +63,7 @@ def test_a_failing_run_names_clauses_cases_and_replays() -> None:
     )
 
 
-def test_a_selection_is_said() -> None:
+def test_a_selection_is_stated() -> None:
     document = conformant() | {"selection": {"operators": [ROUND]}}
     assert "Only a selection was judged: `operators ELEMENT_WISE_ROUND`." in made(document)
     assert "selection" not in made(conformant())
@@ -134,7 +134,7 @@ def test_the_summary_is_appended_to_the_file_that_github_names(tmp_path: Path, m
         (conformant() | {"selection": {"operators": [ROUND]}}, "conformant, level 5.0, selection only"),
     ],
 )
-def test_a_badge_says_the_verdict_and_what_it_holds_for(document: dict[str, Any], message: str) -> None:
+def test_a_badge_states_the_verdict_and_what_it_holds_for(document: dict[str, Any], message: str) -> None:
     made = badge(document)
     jsonschema.validate(made, schema("badge-1"))
     assert made["message"] == message

@@ -37,7 +37,7 @@ def scripts(path: Path) -> str:
 
 
 @EACH
-def test_actions_are_pinned_to_a_commit_that_says_its_version(path: Path) -> None:
+def test_actions_are_pinned_to_a_commit_that_states_its_version(path: Path) -> None:
     used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
     assert len(used) == len([step for step in steps(path) if "uses" in step]) >= 3
     for action in used:

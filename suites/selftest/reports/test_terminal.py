@@ -213,7 +213,7 @@ def test_a_failure_s_line_has_what_it_takes_to_understand_it() -> None:
     assert "first: CLIP INT8 with Min -1.0 (0xbf800000), Max 2.0 (0x40000000): -2 gives -2, must be -1 (0xff)" in text
 
 
-def test_what_a_fault_explains_is_told_under_it() -> None:
+def test_what_a_fault_explains_is_reported_under_it() -> None:
     """A property fails because values are wrong; one exception is seen under several clauses."""
     broken = tuple(tally(f"clip.{name}", "INT8", Outcome.FAIL) for name in ("formula", "same", "ordered"))
     crashed = tuple(tally(f"round.{name}", "FLOAT32", Outcome.CRASH) for name in ("formula", "same"))
@@ -261,7 +261,7 @@ def test_the_worst_word_stands_for_a_cell() -> None:
     assert text.index("CRASH  clip.same") < text.index("FAIL  clip.formula"), "the worst first"
 
 
-def test_gaps_are_told() -> None:
+def test_gaps_are_reported() -> None:
     obligations = [
         (f"clip.{name}", "ELEMENT_WISE_CLIP", data_type, "required")
         for name in ("formula", "same")
@@ -304,19 +304,19 @@ def test_observed_behaviour_is_grouped_by_its_sentence() -> None:
     assert "  casts saturate · CLIP on integer types\n" in text
 
 
-def test_a_test_that_ended_badly_outside_any_clause_is_told() -> None:
+def test_a_test_that_ended_badly_outside_any_clause_is_reported() -> None:
     text = shown(results_of(GOOD, ItemRecord("suites/test_x.py::test_[red]", Outcome.HARNESS_ERROR, 1)))
     assert "ERROR  no single clause: 1 case, the worst: harness error\n" in text
     assert "  test: suites/test_x.py::test_[red]\n" in text, "square brackets are no markup"
     assert text.endswith("INCOMPLETE: 1 test failed outside any clause (exit code 4)\n")
 
 
-def test_an_interrupted_run_says_so() -> None:
+def test_an_interrupted_run_states_so() -> None:
     assert "The run was stopped before its end." in shown(results_of(GOOD, interrupted=True))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp437", "latin-1"])
-def test_without_unicode_everything_is_still_said(encoding: str) -> None:
+def test_without_unicode_everything_is_still_stated(encoding: str) -> None:
     bad = ItemRecord(
         "u",
         Outcome.FAIL,

@@ -69,7 +69,7 @@ def stages(name: str) -> tuple[str, BaseException | None]:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", BAD)
-def test_what_it_did_is_told_where_it_did_it(name: str) -> None:
+def test_what_it_did_is_reported_where_it_did_it(name: str) -> None:
     due, kind, words = BAD[name]
     begun = time.monotonic()
     place, error = stages(name)
@@ -86,14 +86,14 @@ def test_there_are_enough_of_them() -> None:
     assert len(BAD) + len(HANGING) >= 50
 
 
-def test_what_it_said_last_is_told() -> None:
+def test_what_it_printed_last_is_reported() -> None:
     _, error = stages("crashes")
     assert "about to fall" in str(error)
     assert isinstance(error, ProcessLost)
     assert (error.outcome, error.title) == ("crash", "the runner crashed (SIGSEGV)")
 
 
-def test_a_killed_runner_is_told_as_a_killed_process() -> None:
+def test_a_killed_runner_is_reported_as_a_killed_process() -> None:
     _, error = stages("killed")
     assert isinstance(error, ProcessLost)
     assert error.outcome == "resource_error"
@@ -182,7 +182,7 @@ def left_behind() -> list[str]:
     ],
 )
 @pytest.mark.size("thorough", brief=1)
-def test_the_judge_says_it_of_the_case(name: str, outcome: str, words: str) -> None:
+def test_the_judge_states_it_of_the_case(name: str, outcome: str, words: str) -> None:
     judgement, _ = judged(name, 1.0 if name in HANGING else 20.0)
     outcomes = {finding.outcome for finding in judgement.findings}
     assert outcomes == ({outcome} if outcome else set())
@@ -232,7 +232,7 @@ class TestSharing:
     def test_a_runner_that_cannot_look_into_it_gets_it_through_the_pipe(self) -> None:
         assert dispatched("takes_no_share")[1] == [2.0]
 
-    def test_a_runner_that_shares_something_else_is_told(self) -> None:
+    def test_a_runner_that_shares_something_else_is_reported(self) -> None:
         with pytest.raises(ProcessLost, match="another memory than the one that was named"):
             dispatched("shares_nothing")
 

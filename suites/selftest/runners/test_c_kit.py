@@ -243,7 +243,7 @@ WRONG: dict[str, tuple[bytes, int]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_suite_that_is_wrong_is_told_so(name: str, careful_runner: Path) -> None:
+def test_a_suite_that_is_wrong_is_named_as_wrong(name: str, careful_runner: Path) -> None:
     data, status = WRONG[name]
     done = run(careful_runner, data)
     assert done.returncode in (0, 1), done.stderr.decode()

@@ -197,7 +197,7 @@ def test_a_runner_draws_anew_for_each(plain_runner: Path, secret: str) -> None:
         assert len({answers(sent_by(port, BEGIN))[0][3] for _ in range(5)}) == 5
 
 
-def test_an_earlier_suite_is_told_what_to_do(plain_runner: Path, secret: str) -> None:
+def test_an_earlier_suite_gets_a_mend(plain_runner: Path, secret: str) -> None:
     with listening(plain_runner, "--secret", secret) as (port, _):
         ((_, status, _, text),) = answers(sent_by(port, request("challenge", 1, NONCE)))
     assert status == KNOWN.statuses["denied"]
@@ -286,7 +286,7 @@ def answering(answer: Answering) -> Iterator[tuple[int, list[tuple[str, bytes]]]
             thread.join(LONG)
 
 
-def test_a_runner_that_does_not_know_the_secret_is_told_nothing_more(secret: str) -> None:
+def test_a_runner_that_does_not_know_the_secret_receives_nothing_more(secret: str) -> None:
     refused = pytest.raises(UsageError, match="it does not know the secret")
     with answering(lambda kind, _: ("ok", bytes(32))) as (port, heard), refused:
         opened(f"tcp:127.0.0.1:{port}", secret=secret)

@@ -138,7 +138,7 @@ def test_outputs_that_end_early_are_a_case_that_was_not_survived(
     assert [failure["outcome"] for failure in results["failures"]] == ["crash"]
 
 
-def test_garbage_is_told_of_its_case(cases: Path, outputs: Path, tmp_path: Path) -> None:
+def test_garbage_is_reported_for_its_case(cases: Path, outputs: Path, tmp_path: Path) -> None:
     path = outputs / "000004.dmlr"
     change(path, 24 + 560 + 8)  # in the header of the reply to create
     ran, results = judged(cases, outputs, tmp_path / "results")

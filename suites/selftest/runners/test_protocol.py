@@ -88,7 +88,7 @@ def test_the_layouts_leave_no_gaps() -> None:
 
 
 @pytest.mark.skipif(bool(kit.missing()), reason=kit.missing())
-def test_the_c_header_says_the_same(tmp_path: Path) -> None:
+def test_the_c_header_states_the_same(tmp_path: Path) -> None:
     """A program prints every constant, size and offset of the definition, as the compiler sees the header."""
     lines, due = [], []
     tables = {
@@ -147,7 +147,7 @@ def test_what_the_c_header_has_more_than_the_definition() -> None:
 # Descriptions.
 
 
-def test_a_description_is_written_as_the_layouts_say() -> None:
+def test_a_description_is_written_as_the_layouts_state() -> None:
     data = messages.encode_create(7, CLIP)
     create, tensor, attribute = (KNOWN.layouts[name] for name in ("create", "tensor", "attribute"))
     head = create.unpack(data)
@@ -190,7 +190,7 @@ def test_what_is_null_is_not_sent() -> None:
 
 
 @looped("name", list(KNOWN.operators))
-def test_every_operator_of_the_family_can_be_said(name: str) -> None:
+def test_every_operator_of_the_family_can_be_expressed(name: str) -> None:
     """With all its members, and with the fewest."""
     known = KNOWN.operators[name]
     tensors = {member: TENSOR for member, kind in known.members.items() if kind == "tensor"}
@@ -234,12 +234,12 @@ def rounding(tensor: TensorDesc) -> OperatorDesc:
         rounding(TensorDesc(DataType.INT8, (1,), None, 1 << 64)),
     ],
 )
-def test_what_the_structures_cannot_say_is_refused(wrong: OperatorDesc) -> None:
+def test_what_the_structures_cannot_express_is_refused(wrong: OperatorDesc) -> None:
     with pytest.raises(InvalidArgument):
         messages.encode_create(1, wrong)
 
 
-def test_sixteen_dimensions_and_a_number_without_a_name_can_be_said() -> None:
+def test_sixteen_dimensions_and_a_number_without_a_name_can_be_expressed() -> None:
     data = messages.encode_create(1, rounding(TensorDesc(DataType.FLOAT32, (1,) * 16)))
     assert KNOWN.layouts["attribute"].unpack(data, 24 + 160)["value"][:4] == b"\xff" * 4
 
@@ -313,7 +313,7 @@ def test_a_hello_can_limit_the_operators_to_its_claims() -> None:
         hello(claim_count=2) + 2 * KNOWN.layouts["claim"].pack(operator_type=8),
     ],
 )
-def test_a_hello_that_makes_no_sense_is_told(wrong: bytes) -> None:
+def test_a_hello_that_makes_no_sense_is_reported(wrong: bytes) -> None:
     with pytest.raises(BackendUnavailable):
         messages.read_hello(wrong)
 

@@ -21,7 +21,7 @@ def check(backend: str, *words: str) -> Result:
     return CliRunner().invoke(main, ["backends", "--check", backend, *words])
 
 
-def test_what_works_says_so_and_what_to_do_next() -> None:
+def test_what_works_states_so_and_what_to_do_next() -> None:
     ran = check("cpu", "--operator", "ROUND")
     assert ran.exit_code == 0
     for line in (

@@ -77,7 +77,7 @@ def test_processes_of_pytest_xdist_find_the_same(tmp_path: Path, whole: Path, dm
 
 
 @pytest.mark.size("thorough")
-def test_a_shard_says_that_it_is_one(shards: list[Path]) -> None:
+def test_a_shard_states_that_it_is_one(shards: list[Path]) -> None:
     assert [results_in(shard)["shard"] for shard in shards] == ["1/2", "2/2"]
     assert {results_in(shard)["verdict"] for shard in shards} == {"INCOMPLETE"}
 
@@ -110,7 +110,7 @@ class HalfUp(Reference):
 
 
 @pytest.mark.size("thorough")
-def test_merged_shards_say_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+def test_merged_shards_state_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     (tmp_path / "third.py").write_text(WRONG, encoding="utf-8")
     selected = ("--operator", "ROUND", "--data-type", "FLOAT32", "--clause", "round.t*,round.nearest-even")
     for part in "12":
@@ -125,7 +125,7 @@ def test_merged_shards_say_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, d
 
 
 @pytest.mark.size("thorough")
-def test_merged_shards_that_owe_something_are_incomplete(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+def test_merged_shards_that_lack_something_required_are_incomplete(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     few = """
 from dmlcts.suites.mutants.reference import Reference
 
@@ -331,7 +331,7 @@ def test_a_small_disk_ends_a_run_in_one_line(small_disk: Path, dmlcts: Callable[
     assert not (small_disk / "results" / "results.json").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(
+def test_a_folder_that_cannot_be_written_is_reported_before_anything_runs(
     tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
     place = Path("/proc/self/results") if hasattr(os, "geteuid") and not os.geteuid() else tmp_path / "locked"

@@ -105,7 +105,7 @@ class Full:
         return getattr(self.stream, name)
 
 
-def test_a_full_disk_is_said_and_leaves_whole_lines(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     journal = Journal(path, open_file=lambda place, mode: Full(place, mode, 700))  # type: ignore[arg-type,return-value]
     journal.append("run", {"schema": SCHEMA})

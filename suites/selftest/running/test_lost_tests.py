@@ -149,7 +149,7 @@ def test_a_run_whose_processes_are_all_ended_has_no_verdict_and_continues(
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, code, message", [("Kills", 4, "INCOMPLETE"), ("Right", 0, "CONFORMANT")])
 @pytest.mark.size("all")
-def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, message: str) -> None:
+def test_pytest_alone_reports_the_same(tmp_path: Path, name: str, code: int, message: str) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
     modules = [str(CONFORMANCE / "tensors" / module) for module in ("test_memory.py", "test_sizes.py")]

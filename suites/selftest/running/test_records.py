@@ -38,7 +38,7 @@ def test_outcomes_are_ordered_worst_first() -> None:
     assert Outcome.PASS >= Outcome.PASS > Outcome.CHARACTERISED >= Outcome.NOT_SUPPORTED
 
 
-def test_outcomes_say_what_they_mean() -> None:
+def test_outcomes_state_what_they_mean() -> None:
     breaking = {outcome.value for outcome in Outcome if outcome.breaks_conformance}
     assert breaking == {"crash", "timeout", "device_lost", "resource_error", "harness_error", "fail"}
     assert breaking - {outcome.value for outcome in Outcome if outcome.accuses} == {"harness_error"}

@@ -186,7 +186,7 @@ def test_a_run_of_nothing_is_incomplete() -> None:
 
 
 @pytest.mark.parametrize("clause", [clause.id for clause in CLAUSES])
-def test_an_owed_row_that_nobody_checked_is_skipped(clause: str) -> None:
+def test_a_required_row_that_nobody_checked_is_skipped(clause: str) -> None:
     kept = item(*(tally(other.id) for other in CLAUSES if other.id != clause))
     results = results_of(kept)
     assert (results["verdict"], row_of(results, clause)["outcome"]) == ("INCOMPLETE", "skipped")
@@ -195,7 +195,7 @@ def test_an_owed_row_that_nobody_checked_is_skipped(clause: str) -> None:
 @pytest.mark.parametrize(
     "records", [[], [item(tally("a.required", Outcome.SKIPPED, 0))], [item(tally("a.required", cases=0))]]
 )
-def test_an_owed_row_that_the_device_does_not_claim_is_not_supported(records: list[ItemRecord]) -> None:
+def test_a_required_row_that_the_device_does_not_claim_is_not_supported(records: list[ItemRecord]) -> None:
     results = results_of(*records, obligations=REQUIRED[:1], unsupported={(CLIP, "FLOAT32")})
     assert (results["verdict"], row_of(results, "a.required")["outcome"]) == ("INCOMPLETE", "not_supported")
     other = results_of(*records, obligations=REQUIRED[:1], unsupported={(CLIP, "INT8")})
@@ -207,7 +207,7 @@ def test_a_pass_without_a_case_is_no_pass() -> None:
     assert {row["outcome"] for row in results["clauses"]} == {"skipped"}
 
 
-def test_rows_that_nobody_owes_count_only_if_they_ran() -> None:
+def test_rows_that_are_not_required_count_only_if_they_ran() -> None:
     extra = [tally("a.implied", Outcome.SKIPPED, 0, "INT8"), tally("a.required", cases=0, data_type="INT8")]
     accepted = tally("a.silent", Outcome.CHARACTERISED, 2, "INT8")
     results = results_of(ALL, item(*extra, accepted, test="b"))
@@ -218,7 +218,7 @@ def test_rows_that_nobody_owes_count_only_if_they_ran() -> None:
     assert broken["verdict"] == "NOT_CONFORMANT"
 
 
-def test_a_partly_skipped_owed_row_is_a_gap() -> None:
+def test_a_partly_skipped_required_row_is_a_gap() -> None:
     results = results_of(ALL, item(tally("a.required", Outcome.SKIPPED, 0), test="b"))
     assert results["verdict"] == "INCOMPLETE"
     assert row_of(results, "a.required")["cases"] == 1
@@ -229,7 +229,7 @@ def test_a_tally_of_an_unknown_clause_is_refused() -> None:
         build_results([item(tally("b.unknown"))], [], RUN, TABLES)
 
 
-def test_a_told_failure_is_listed_once_without_its_long_text() -> None:
+def test_a_reported_failure_is_listed_once_without_its_long_text() -> None:
     failure = FailureRecord(
         "a.required",
         CLIP,
@@ -529,7 +529,7 @@ def test_a_file_that_holds_no_failure_is_refused(tmp_path: Path, content: str, c
         load_failure(path)
 
 
-def test_the_values_of_a_large_case_stand_in_its_own_file_alone() -> None:
+def test_the_values_of_a_large_case_are_in_its_own_file_alone() -> None:
     """Hundreds of cases that cannot be made smaller were more than a results.json may hold."""
     small = report_samples.failure("input -0.5 gives 0.0", "0xbf000000")
     values = {"InputTensor": {"data_type": "FLOAT32", "bits": ["0xbf000000"] * 2000}}

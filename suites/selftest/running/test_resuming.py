@@ -74,7 +74,7 @@ def resumed(*named: str, **options: Any) -> str:
 
 
 @pytest.mark.size("thorough")
-def test_what_is_run_is_said_before_it_runs(place: Path, dmlcts: Callable[..., Ran]) -> None:
+def test_what_is_run_is_stated_before_it_runs(place: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts("run", "--resume", "results")
     assert ran.code == 0, ran.out + ran.err
     assert ran.out.splitlines()[0] == "dmlcts: results is of a run of mine.py:Mine, which is run now"

@@ -71,7 +71,7 @@ def test_a_right_implementation_is_conformant(operator: str, folder: Path, dmlct
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.size("all", brief=1, thorough=3)
-def test_a_fault_is_caught_told_and_replayed(
+def test_a_fault_is_caught_reported_and_replayed(
     fault: type[Right], folder: Path, tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
     done = run(dmlcts, folder, fault, fault.operator, "--clause", fault.clause)

@@ -12,7 +12,7 @@ from dmlcts.suites.generation.subject import Subject
 LEVEL = FeatureLevel("6.4")
 
 
-def test_a_description_says_which_signature_and_which_row_it_is_of() -> None:
+def test_a_description_states_which_signature_and_which_row_it_is_of() -> None:
     """For every table there is: records name the type of the first type variable."""
     for table in load_tables().operators.values():
         for signature in signatures(table):

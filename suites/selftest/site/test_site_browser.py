@@ -147,7 +147,7 @@ def test_two_clicks_lead_from_a_cell_to_its_evidence(browser: Browser) -> None:
     assert 0 <= top < 450
 
 
-def test_filters_narrow_rows_and_columns_and_stand_in_the_address(browser: Browser) -> None:
+def test_filters_narrow_rows_and_columns_and_are_in_the_address(browser: Browser) -> None:
     browser.show("index.html")
     assert len(browser.shown_rows()) == 3
     browser.driver.find_element(By.ID, "f-q").send_keys("ou")

@@ -133,7 +133,7 @@ def results(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
 
 
-def test_the_command_writes_a_site_and_says_what_is_mixed(tmp_path: Path, results: list[str]) -> None:
+def test_the_command_writes_a_site_and_states_what_is_mixed(tmp_path: Path, results: list[str]) -> None:
     place = str(tmp_path / "site")
     code, text = run(*results, "--output", place)
     assert code == 0

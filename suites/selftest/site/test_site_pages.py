@@ -293,7 +293,7 @@ def test_a_folder_of_pairs_is_copied_with_its_data_and_nothing_else(tmp_path: Pa
         ("waived pass", "pass", "✓", "✓ 2"),
     ],
 )
-def test_a_cell_tells_its_kind_by_sign_and_number(rows: str, kind: str, share: str, types: str) -> None:
+def test_a_cell_shows_its_kind_by_sign_and_number(rows: str, kind: str, share: str, types: str) -> None:
     standing = Standing.of({"outcome": outcome} for outcome in rows.split())
     assert (standing.kind, standing.share, standing.types) == (kind, share, types)
 

@@ -23,7 +23,7 @@ EACH = pytest.mark.parametrize("path", [PAGES, SUBMITTED], ids=lambda path: path
 
 
 @EACH
-def test_actions_are_pinned_to_a_commit_that_says_its_version(path: Path) -> None:
+def test_actions_are_pinned_to_a_commit_that_states_its_version(path: Path) -> None:
     used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
     assert len(used) >= 2
     for action in used:

@@ -90,7 +90,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, dmlcts: Callable[.
 
 
 @pytest.mark.size("thorough")
-def test_a_bad_table_is_told_in_few_lines(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
+def test_a_bad_table_is_reported_in_few_lines(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     good = "format: dmlcts/operator/2\n"
     (tmp_path / "x.yaml").write_text(good + "".join(f"k{number}: v\n" for number in range(8000)), encoding="utf-8")
     ran = dmlcts("spec", "lint", "x.yaml")

@@ -105,7 +105,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_something_else_is_told_soon_and_in_little_memory(name: str) -> None:
+def test_something_else_is_reported_soon_and_in_little_memory(name: str) -> None:
     first, manner, message = OTHERS[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with answering(first, **manner) as address:  # type: ignore[arg-type]  # the manner's members are its arguments
@@ -168,7 +168,7 @@ def test_a_scheduler_is_not_disturbed_by_being_looked_at() -> None:
     assert "Traceback" not in errors
 
 
-def test_the_command_says_it_in_one_line(dmlcts: Callable[..., Ran]) -> None:
+def test_the_command_states_it_in_one_line(dmlcts: Callable[..., Ran]) -> None:
     with answering(WEB) as address:
         ran = dmlcts("sweep", "--backend", "cpu", "--scheduler", address)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err

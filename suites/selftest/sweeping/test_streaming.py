@@ -105,7 +105,7 @@ def without_times(totals: list[Totals]) -> list[dict[str, Any]]:
     ids=lambda target: target.key,
 )
 @pytest.mark.size("thorough", brief=3)
-def test_a_stream_says_of_right_outputs_what_uploading_says(target: Target, compiled: bool) -> None:
+def test_a_stream_judges_right_outputs_as_uploading_does(target: Target, compiled: bool) -> None:
     starts = (0, 0x3EFF_0000, 0x7F7F_0000, 0x7FFF_0000, 0x8000_0000, 0xFFFF_0000)
     blocks = [Block(0, start, 1 << 16) for start in starts]
     judged = Judged(Streaming, blocks, target, compiled=compiled)
@@ -203,7 +203,7 @@ class OneWrong(Streaming):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_one_wrong_element_is_found_and_told_as_the_operators(compiled: bool) -> None:
+def test_one_wrong_element_is_found_and_reported_as_the_operators(compiled: bool) -> None:
     judged = Judged(OneWrong, compiled=compiled)
     assert [total.wrong for total in judged.totals] == [0, 0, 1, 0]
     assert judged.whole.suspects[0].bits == OneWrong.pattern
@@ -294,7 +294,7 @@ class OnceWrong(Streaming):
 
 
 @pytest.mark.parametrize("made", [NeverRan, OnceWrong])
-def test_what_comes_out_wrong_once_is_told_though_it_comes_out_right_again(made: Any) -> None:
+def test_what_comes_out_wrong_once_is_reported_though_it_comes_out_right_again(made: Any) -> None:
     made.runs, made.spent = 0, False
     judged = Judged(made)
     assert judged.whole.wrong == (SIZE if made is NeverRan else 1)
@@ -316,7 +316,7 @@ class AltersInputsOneTime(Streaming):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_an_input_that_is_changed_once_is_told(compiled: bool) -> None:
+def test_an_input_that_is_changed_once_is_reported(compiled: bool) -> None:
     AltersInputsOneTime.runs = 0
     judged = Judged(AltersInputsOneTime, compiled=compiled)
     assert [total.altered for total in judged.totals] == [0, 0, 0, 1]
@@ -372,7 +372,7 @@ class PoisonLies(Streaming):
         (PoisonLies, "the output is not filled with 0x"),
     ],
 )
-def test_a_fill_that_lies_is_told_and_not_blamed_on_the_operator(made: Any, message: str) -> None:
+def test_a_fill_that_lies_is_reported_and_not_blamed_on_the_operator(made: Any, message: str) -> None:
     start = 0x3F80_0000 if made is not PoisonLies else 0  # what begins a target is always looked into
     blocks = [Block(0, start + number * (1 << 16), 1 << 16) for number in range(4)]
     judged = Judged(made, blocks)
@@ -412,7 +412,7 @@ class Losing(Streaming):
         super().ran(kernel, memory, bindings)
 
 
-def test_a_device_that_is_lost_in_a_stream_is_told() -> None:
+def test_a_device_that_is_lost_in_a_stream_is_reported() -> None:
     Losing.runs = 0
     judged = Judged(Losing)
     assert [total.stopped for total in judged.totals] == [0, 1, 0, 0]
@@ -423,7 +423,7 @@ def test_a_device_that_is_lost_in_a_stream_is_told() -> None:
 
 
 @pytest.mark.parametrize("error", [DeviceLost, ExecutionFailed])
-def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(error: type[Exception]) -> None:
+def test_what_happens_while_a_stream_is_prepared_is_reported_with_the_first_blocks(error: type[Exception]) -> None:
     class Opening(Streaming):
         """The first stream that is asked for is not had."""
 

@@ -134,7 +134,7 @@ def test_the_command_finds_what_replaces_its_judge(tmp_path: Path, dmlcts: Calla
 
 
 @pytest.mark.size("thorough")
-def test_the_command_says_where_it_judged_in_one_process(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
+def test_the_command_states_where_it_judged_in_one_process(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     asked = ("sweep", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16")
     ran = dmlcts(*asked, "--isolation", "none")
     assert (ran.code, "judged in one process with the implementation" in ran.out) == (0, True), ran.out + ran.err

@@ -380,7 +380,7 @@ def test_what_comes_out_right_the_second_time_is_not_repeatable(tmp_path: Path) 
     assert (rows["execution.repeatable"], rows["round.nearest-even"]) == ("fail", "pass")
 
 
-def test_a_refusal_of_what_is_obliged_is_told_under_the_support_clause(tmp_path: Path) -> None:
+def test_a_refusal_of_what_is_obliged_is_reported_under_the_support_clause(tmp_path: Path) -> None:
     class Refusing(Reference):
         def refuses(self, operator: OperatorDesc) -> str:
             return "too hot today"
@@ -393,7 +393,7 @@ def test_a_refusal_of_what_is_obliged_is_told_under_the_support_clause(tmp_path:
 # A whole sweep --------------------------------------------------------------------------------------------
 
 
-def test_a_conformant_sweep_says_so(tmp_path: Path) -> None:
+def test_a_conformant_sweep_states_so(tmp_path: Path) -> None:
     record = swept(Reference, tmp_path)
     assert record["verdict"] == "CONFORMANT"
     rows = {row["id"]: row for row in record["clauses"]}
@@ -456,7 +456,7 @@ def test_a_block_that_comes_twice_is_counted_once(tmp_path: Path) -> None:
     assert sweep.elements == sweep.plan.elements
 
 
-def test_nothing_selected_is_said(tmp_path: Path) -> None:
+def test_nothing_selected_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing is swept"):
         swept(Reference, tmp_path, selection={"operators": ["ROUND"], "data_types": ["INT8"]})
 

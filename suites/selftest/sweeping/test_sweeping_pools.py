@@ -170,7 +170,7 @@ def test_a_cluster_that_loses_a_worker_judges_every_block_once(tmp_path: Path) -
 
 
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs distributed (the extra `cluster`)")
-def test_a_scheduler_that_does_not_answer_is_told_in_one_line(dmlcts: Callable[..., Ran]) -> None:
+def test_a_scheduler_that_does_not_answer_is_reported_in_one_line(dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts("sweep", "--backend", "cpu", "--scheduler", "nonsense")
     assert (ran.code, ran.out) == (2, "")
     assert "no scheduler answers at nonsense" in ran.err

@@ -231,7 +231,7 @@ class OneNanOfFloat32(Right):
         ),
     ],
 )
-def test_one_wrong_combination_of_4_billion_is_found_told_and_replayed(
+def test_one_wrong_combination_of_4_billion_is_found_reported_and_replayed(
     made: Any, operator: str, types: tuple[DataType, ...], number: int, clause: str, values: dict[str, Any]
 ) -> None:
     target = target_of(operator, *types)

@@ -65,7 +65,7 @@ def test_a_template_without_id_or_text_takes_the_clause_s_own() -> None:
     )
 
 
-def test_a_fault_of_what_the_clause_lacks_is_told_at_the_clause() -> None:
+def test_a_fault_of_what_the_clause_lacks_is_reported_at_the_clause() -> None:
     text = with_clause("  - §template: in-place\n    fill: {output: OutputTensor, inputs: InputTensor}\n")
     text, line, column = marked(text)
     (fault,) = faults_of(text)

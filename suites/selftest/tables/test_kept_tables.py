@@ -24,7 +24,7 @@ def loaded() -> Tables:
     return load._load_builtin.__wrapped__()
 
 
-def test_what_was_kept_is_what_the_files_say(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_kept_is_what_the_files_state(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = loaded()
     assert len(list(cache.iterdir())) == 1
     monkeypatch.setattr(load, "_builtin_batch", lambda: pytest.fail("the files were read anew"))

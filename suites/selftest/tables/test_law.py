@@ -144,7 +144,7 @@ def test_a_latitude_acts_where_a_clause_lists_it_and_nowhere_else(latitude: str)
 
 
 @pytest.mark.parametrize("latitude", CASES)
-def test_the_table_says_what_strict_keeps(latitude: str) -> None:
+def test_the_table_states_what_strict_keeps(latitude: str) -> None:
     operator, x, permitted, right = CASES[latitude]
     tables = load_tables()
     kept = tables.latitudes[latitude].kept_when_strict
@@ -157,7 +157,7 @@ def test_the_table_says_what_strict_keeps(latitude: str) -> None:
 
 @pytest.mark.parametrize("output, permitted, right", [(-5.0, True, True), (0.0, True, False), (3.0, False, False)])
 @pytest.mark.size("thorough")
-def test_a_nan_in_a_union_may_count_as_zero_only_where_a_clause_says_so(
+def test_a_nan_in_a_union_may_count_as_zero_only_where_a_clause_permits_it(
     output: float, permitted: bool, right: bool
 ) -> None:
     least, greatest = ScalarUnion.of(F32, NAN), ScalarUnion.of(F32, 10.0)
@@ -167,7 +167,7 @@ def test_a_nan_in_a_union_may_count_as_zero_only_where_a_clause_says_so(
 
 
 @pytest.mark.size("thorough")
-def test_a_bound_outside_the_type_is_open_only_where_a_clause_says_so() -> None:
+def test_a_bound_outside_the_type_is_open_only_where_a_clause_permits_it() -> None:
     for bound in (300.0, INF, NAN):
         operator = described("CLIP", UINT8, Min=0.0, Max=bound)
         with pytest.raises(Unconstrained):
@@ -178,7 +178,7 @@ def test_a_bound_outside_the_type_is_open_only_where_a_clause_says_so() -> None:
         assert not accepts(less, operator, 7, wrong)
 
 
-def test_a_maximum_is_taken_in_a_wider_type_only_where_a_clause_says_so() -> None:
+def test_a_maximum_is_taken_in_a_wider_type_only_where_a_clause_permits_it() -> None:
     operator = described("THRESHOLD", UINT8, Min=300.0)
     case = Case(operator, Values.of([0, 255], UINT8), "threshold.cast.out-of-range")
     run: Any = SimpleNamespace(output=np.array([44, 44], np.uint8))  # 300 modulo 256

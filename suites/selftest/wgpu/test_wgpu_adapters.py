@@ -65,13 +65,13 @@ def test_opengl_is_taken_only_where_it_is_asked_for() -> None:
     assert choose(fallback, "pipe").backend == "OpenGL"
 
 
-def test_no_adapter_says_what_to_install() -> None:
+def test_no_adapter_names_what_to_install() -> None:
     with pytest.raises(BackendUnavailable, match="mesa-vulkan-drivers") as caught:
         choose([])
     assert "install" in caught.value.mend
 
 
-def test_wgpu_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wgpu_that_is_not_installed_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(f"No module named {name!r}")
 

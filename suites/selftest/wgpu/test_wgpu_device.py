@@ -391,7 +391,7 @@ def test_threads_take_turns(device: WgpuDevice) -> None:
         assert all(pool.map(work, range(4)))
 
 
-def test_a_lost_device_says_so_and_a_new_one_works() -> None:
+def test_a_lost_device_states_so_and_a_new_one_works() -> None:
     with open_or_skip() as lost:
         kernel = lost.create(described(CLIP, TensorDesc(F32, [4]), Min=0, Max=1))
         memory, same = np.zeros(64, np.uint8), {"InputTensor": Region(0, 16), "OutputTensor": Region(0, 16)}

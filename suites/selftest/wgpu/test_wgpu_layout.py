@@ -73,7 +73,7 @@ def test_what_may_run_in_place_without_a_copy() -> None:
     assert not reads_what_it_writes((Axis(2, (2,), 2), Axis(3, (1,), 1)))
 
 
-def test_every_source_has_its_say() -> None:
+def test_every_source_is_heard() -> None:
     packed, column, row = (TensorDesc(F32, [2, 3], strides) for strides in (None, [1, 2], [0, 1]))
     assert coalesced([packed, packed], packed) == (Axis(6, (1, 1), 1),)
     axes = coalesced([packed, column, row], packed)

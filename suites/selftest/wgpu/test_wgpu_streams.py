@@ -107,7 +107,7 @@ def test_other_windows_take_other_buffers(device: WgpuDevice) -> None:
     stream.close()
 
 
-def test_what_a_stream_is_not_for_is_said(device: WgpuDevice) -> None:
+def test_what_a_stream_is_not_for_is_stated(device: WgpuDevice) -> None:
     stream, _, whole = opened(device)
     stream.submit(0, whole)
     with pytest.raises(ExecutionFailed, match="slot 0 of the stream is not free"):
@@ -141,7 +141,7 @@ def test_what_a_stream_is_not_for_is_said(device: WgpuDevice) -> None:
         longs.stream(memory, {"InputTensor": Region(0, 64), "OutputTensor": Region(64, 64)}, 1)
 
 
-def test_a_device_that_is_lost_under_a_stream_says_so(device: WgpuDevice) -> None:
+def test_a_device_that_is_lost_under_a_stream_states_so(device: WgpuDevice) -> None:
     stream, _, whole = opened(device)
     stream.fill(0)
     device.handle.destroy()
@@ -166,7 +166,7 @@ def judged(device: WgpuDevice, **streams: Any) -> tuple[Any, list[str]]:
     return totals, messages
 
 
-def test_a_stream_says_what_uploading_says(device: WgpuDevice) -> None:
+def test_a_stream_judges_as_uploading_does(device: WgpuDevice) -> None:
     streamed, messages = judged(device)
     uploaded, _ = judged(device, least=1 << 40)
     assert messages == []
@@ -181,7 +181,7 @@ def test_a_stream_says_what_uploading_says(device: WgpuDevice) -> None:
         ("word > 65534u && parameters.kept != 0u, 1u, 0u", "at element 65535 of the tensor from"),
     ],
 )
-def test_a_fill_that_lies_is_told_by_what_it_wrote(
+def test_a_fill_that_lies_is_reported_by_what_it_wrote(
     device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, planted: str, message: str
 ) -> None:
     from dmlcts.backends.wgpu import device as module

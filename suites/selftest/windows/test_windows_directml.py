@@ -46,7 +46,7 @@ def clipped(device: DirectMLDevice, kind: DataType) -> list[float]:
     return [float(value) for value in memory[256 : 256 + values.nbytes].view(kind.numpy)]
 
 
-def test_it_says_which_version_it_is(device: DirectMLDevice) -> None:
+def test_it_states_which_version_it_is(device: DirectMLDevice) -> None:
     assert FETCHED is not None
     assert device.info.version == f"{FETCHED.version}.0"
     assert device.info.library == "DirectML.dll"

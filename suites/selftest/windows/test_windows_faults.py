@@ -88,7 +88,7 @@ def alone(*words: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 @pytest.mark.size("thorough", brief=3)
-def test_a_fault_says_library_place_and_kind_and_ends_as_it_would_have(fault: str, where: str) -> None:
+def test_a_fault_states_library_place_and_kind_and_ends_as_it_would_have(fault: str, where: str) -> None:
     name, words = SIGNALS[fault]
     done = alone(fault, where)
     assert words in done.stderr

@@ -76,7 +76,7 @@ def test_the_pages_words_decide() -> None:
             assert ("one or more of" in clause.quotation.words) == (wanted == "several"), name
 
 
-def test_a_table_says_how_many_inputs_the_output_may_alias_at_once() -> None:
+def test_a_table_states_how_many_inputs_the_output_may_alias_at_once() -> None:
     text = (Path(specs.__file__).parent / "operators" / "subtract.yaml").read_text(encoding="utf-8")
     fragment = "may_alias: [ATensor, BTensor], at_once: one}"
     assert fragment in text
@@ -88,7 +88,7 @@ def test_a_table_says_how_many_inputs_the_output_may_alias_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ONE_OF)
-def test_where_the_page_says_one_of_it_may_be_refused(name: str) -> None:
+def test_where_the_page_states_one_of_it_may_be_refused(name: str) -> None:
     (judge,) = judged(descriptions.AllInOneRegionRefused, name, TOGETHER)
     assert not judge.ledger.findings
     assert [behaviour for behaviour, _ in judge.ledger.behaviours.values()] == ["refused"]
@@ -130,7 +130,7 @@ class RefusesAll(Reference):
 
 
 @pytest.mark.parametrize("name", ONE_OR_MORE_OF)
-def test_where_the_page_says_one_or_more_of_it_may_not_be_refused(name: str) -> None:
+def test_where_the_page_states_one_or_more_of_it_may_not_be_refused(name: str) -> None:
     judges = judged(RefusesAll, name, "test_in_place_with_strides")
     findings = [judged_finding for judge in judges for judged_finding in judge.ledger.findings]
     assert {finding.title for finding in findings} == {"the dispatch failed"}

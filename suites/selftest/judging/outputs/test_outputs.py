@@ -113,7 +113,7 @@ def test_every_mark_is_a_value_of_the_type(data_type: DataType) -> None:
         (-9, "1 bytes before the output's beginning"),
     ],
 )
-def test_a_stray_byte_is_told_from_the_nearer_end_of_the_output(beyond: int, where: str) -> None:
+def test_a_stray_byte_is_counted_from_the_nearer_end_of_the_output(beyond: int, where: str) -> None:
     class Straying(Reference):
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
             super().dispatch(operator, memory, bindings)

@@ -54,7 +54,7 @@ def test_a_second_kernel_that_cannot_be_had_leaves_a_refusal_unjudged_and_the_fi
 
 
 @pytest.mark.parametrize("first", ["not supported", "refused"])
-def test_a_crash_while_the_second_kernel_is_made_is_told_though_the_first_could_not_be_had(first: str) -> None:
+def test_a_crash_while_the_second_kernel_is_made_is_reported_though_the_first_could_not_be_had(first: str) -> None:
     answers: list[Exception] = [
         NotSupported("no") if first == "not supported" else InvalidArgument("no"),
         OSError("no"),
@@ -76,7 +76,7 @@ def test_a_crash_while_the_second_kernel_is_made_is_told_though_the_first_could_
     assert (finding.outcome, finding.clause) == ("crash", "execution.independent")
 
 
-def test_a_kernel_that_is_refused_after_the_first_refusal_is_told_and_no_more_is_tried() -> None:
+def test_a_kernel_that_is_refused_after_the_first_refusal_is_reported_and_no_more_is_tried() -> None:
     class TwoAtMost(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             if operator == clip() and len(self.created) == 2:
@@ -89,7 +89,7 @@ def test_a_kernel_that_is_refused_after_the_first_refusal_is_told_and_no_more_is
     assert len(device.dispatched) == 1
 
 
-def test_a_description_that_is_too_deep_and_accepted_is_told_and_nothing_is_judged_after_it() -> None:
+def test_a_description_that_is_too_deep_and_accepted_is_reported_and_nothing_is_judged_after_it() -> None:
     class Deep(Device):
         def refuses(self, operator: OperatorDesc) -> str:
             return "" if operator.input.rank > 8 else super().refuses(operator)
@@ -125,14 +125,16 @@ def test_every_dispatch_of_the_cases_own_kernel_is_judged_and_those_of_a_neighbo
         (7, clip()),
     ],
 )
-def test_a_kernel_of_the_same_operator_is_told_where_company_spoils_it(at: int, operator: OperatorDesc | None) -> None:
+def test_a_kernel_of_the_same_operator_is_reported_where_neighbours_spoil_it(
+    at: int, operator: OperatorDesc | None
+) -> None:
     """Those of other operators are judged by their own tests, and a neighbour's second dispatch by none."""
     findings = judged(Device(spoils=(at,)), named(OTHER, clip(), threshold())).findings
     assert [finding.case.operator for finding in findings] == [operator] * (operator is not None)
     assert all(finding.clause == "tensor.position" for finding in findings)
 
 
-def test_what_each_other_kernel_gave_is_said_for_the_element_that_is_wrong() -> None:
+def test_what_each_other_kernel_gave_is_stated_for_the_element_that_is_wrong() -> None:
     finding_details = details(only(judged(Device(spoils=(7,)), named(OTHER, clip(), threshold()))))
     kernels = [words for label, words in finding_details.items() if label.startswith("kernel ")]
     assert [words.rpartition(": ")[2] for words in kernels] == [
@@ -142,7 +144,7 @@ def test_what_each_other_kernel_gave_is_said_for_the_element_that_is_wrong() -> 
     ]
 
 
-def test_of_two_neighbours_that_are_wrong_the_first_is_told() -> None:
+def test_of_two_neighbours_that_are_wrong_the_first_is_reported() -> None:
     class OtherAlwaysWrong(Device):
         def compute(self, operator: OperatorDesc, x: Array) -> Array:
             y = super().compute(operator, x)
@@ -160,7 +162,7 @@ def test_a_neighbours_second_dispatch_is_not_judged_where_it_stands_last_either(
     assert bool(judged(Device(spoils=(at,)), named(clip(), OTHER)).findings) is (at != 3)
 
 
-def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() -> None:
+def test_what_is_wrong_without_neighbours_as_well_is_reported_as_of_the_case_alone() -> None:
     finding = only(judged(Device({0: 1}), named(OTHER, clip())))
     assert (finding.clause, finding.case.beside) == ("tensor.position", (OTHER, clip())), "a fresh device is right"
 
@@ -249,7 +251,7 @@ class WrongAgain(WrongInPlace):
 
 
 @pytest.mark.parametrize(("device", "clause"), [(WrongInPlace, "clip.in-place"), (WrongAgain, "execution.repeatable")])
-def test_what_is_wrong_in_place_by_itself_is_not_told_as_a_matter_of_repetition(
+def test_what_is_wrong_in_place_by_itself_is_not_reported_as_a_matter_of_repetition(
     device: type[Reference], clause: str
 ) -> None:
     """Of a kernel's dispatches the third is in place; the case itself is not."""

@@ -187,7 +187,9 @@ def test_each_kind_of_other_tensors_stands_on_both_sides_of_the_kernel_and_ran_b
     assert "execution.independent" in judgement.clauses
 
 
-def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_one_by_one_where_one_suffices() -> None:
+def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_reported_one_by_one_where_one_suffices() -> (
+    None
+):
     """The strides of the input, those of the output, one element for all, and the total sizes."""
     near = kinds()[-4:]
     strides = [(operator.input.strides, operator.output.strides) for operator in near]
@@ -199,7 +201,7 @@ def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_
         assert [label for label, _ in finding.details if label.startswith("kernel")] == ["kernel 1"]
 
 
-def test_what_it_takes_all_of_them_for_is_told_with_all() -> None:
+def test_what_it_takes_all_of_them_for_is_reported_with_all() -> None:
     class Four(SpoiledBy):
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
             alive = {
@@ -217,7 +219,7 @@ def test_what_it_takes_all_of_them_for_is_told_with_all() -> None:
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_what_one_kind_makes_wrong_is_told_with_it_and_no_other_is_tried(number: int) -> None:
+def test_what_one_kind_makes_wrong_is_reported_with_it_and_no_other_is_tried(number: int) -> None:
     guilty = kinds()[number]
     device = SpoiledBy(lambda operator: operator == guilty)
     finding = only(judged(device, BESIDE))
@@ -253,7 +255,7 @@ def test_where_nothing_else_is_obliged_the_kernel_is_judged_alone() -> None:
     assert len(judgement.executions) == 1
 
 
-def test_of_named_company_only_the_case_s_own_kernel_must_be_had() -> None:
+def test_of_named_neighbours_only_the_case_s_own_kernel_must_be_had() -> None:
     def without(name: OperatorDesc) -> Device:
         class Cannot(Device):
             def create(self, operator: OperatorDesc) -> Kernel:
@@ -273,7 +275,7 @@ def test_of_named_company_only_the_case_s_own_kernel_must_be_had() -> None:
     assert lacking.closed == lacking.created == [threshold()]
 
 
-def test_named_company_is_told_with_what_each_kernel_gave() -> None:
+def test_named_neighbours_are_reported_with_what_each_kernel_gave() -> None:
     named = case(expectation="beside others", beside=(threshold(), clip()))
     finding_details = details(only(judged(SpoiledBy(lambda operator: operator == threshold()), named)))
     assert finding_details["kernel 1"].startswith("ELEMENT_WISE_THRESHOLD")
@@ -304,7 +306,7 @@ def test_a_neighbour_that_never_closes_once_it_has_run_is_another_clauses_busine
     assert judged(ClosesUnused(), case(expectation="beside another")).findings == ()
 
 
-def test_a_refusal_while_a_kernel_lives_is_told_of_the_kernel_refused() -> None:
+def test_a_refusal_while_a_kernel_lives_is_reported_for_the_kernel_refused() -> None:
     class OneAtATime(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             if operator == clip() and len(self.created) > len(self.closed):
@@ -316,7 +318,7 @@ def test_a_refusal_while_a_kernel_lives_is_told_of_the_kernel_refused() -> None:
     assert device.closed == device.created
 
 
-def test_company_that_could_not_be_had_gave_nothing_that_could_be_told() -> None:
+def test_neighbours_that_could_not_be_had_gave_nothing_to_report() -> None:
     absent = clip(Min=np.float32(1))
     named = case(expectation="beside others", beside=(threshold(), absent, clip()))
     device = SpoiledBy(
@@ -365,7 +367,7 @@ class WrongScaling(Device):
 
 
 @pytest.mark.parametrize("expectation", ["beside others", "beside another"])
-def test_a_neighbour_of_the_same_operator_that_is_wrong_by_itself_is_told_as_a_case_of_its_own(
+def test_a_neighbour_of_the_same_operator_that_is_wrong_by_itself_is_reported_as_a_case_of_its_own(
     expectation: str,
 ) -> None:
     finding = only(judged(WrongScaling(), case(expectation=expectation)))
@@ -376,7 +378,7 @@ def test_a_neighbour_of_the_same_operator_that_is_wrong_by_itself_is_told_as_a_c
     assert judged(Device(), finding.case).findings == ()
 
 
-def test_each_kernel_of_a_named_company_that_is_of_the_case_s_operator_is_judged() -> None:
+def test_each_kernel_of_named_neighbours_that_is_of_the_case_s_operator_is_judged() -> None:
     scaled, other = clip(ScaleBias=ScaleBias(2, 1)), clip(Min=np.float32(1))
     named = case(expectation="beside others", beside=(clip(), scaled, other, threshold()))
     assert only(judged(WrongScaling(), named)).case.operator == scaled, "wrong by itself"
@@ -397,7 +399,7 @@ def test_each_kernel_of_a_named_company_that_is_of_the_case_s_operator_is_judged
     assert judged(Device(), named).findings == judged(Device(), finding.case).findings == ()
 
 
-def test_a_kernel_that_ran_before_and_is_wrong_only_in_company_is_told_with_it() -> None:
+def test_a_kernel_that_ran_before_and_is_wrong_only_beside_neighbours_is_reported_with_them() -> None:
     own = two_neighbours(BENCH, BESIDE)[0]
 
     class Spoils(Device):

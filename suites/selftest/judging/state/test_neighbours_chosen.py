@@ -188,7 +188,7 @@ class Unable(Reference):
         raise NotSupported("none")
 
 
-def test_of_a_neighbour_that_is_wrong_by_itself_one_fault_is_told() -> None:
+def test_of_a_neighbour_that_is_wrong_by_itself_one_fault_is_reported() -> None:
     test_bench = bench(Wrong())
     assert len(by_itself(test_bench, value_case(), value_case()) or ()) == 1
     assert by_itself(bench(Reference()), value_case(), value_case()) is None

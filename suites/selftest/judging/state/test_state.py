@@ -83,7 +83,7 @@ def test_state_between_dispatches_is_the_state_clauses(at: int) -> None:
     assert judged(Device(spoils=(15,)), test_case).findings == ()
 
 
-def test_only_the_first_finding_of_several_is_told() -> None:
+def test_only_the_first_finding_of_several_is_reported() -> None:
     finding = only(judged(Device(spoils=(3, 4, 5)), case(expectation="again")))
     assert finding.title.startswith("input 100 gives 1")
     alone = judged(Device({0: 1}), case(expectation="again"))
@@ -91,7 +91,7 @@ def test_only_the_first_finding_of_several_is_told() -> None:
     assert only(alone).case.expectation == "oracle"
 
 
-def test_a_kernel_that_is_refused_the_second_time_is_told() -> None:
+def test_a_kernel_that_is_refused_the_second_time_is_reported() -> None:
     class RunsOneTime(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             if self.created:
@@ -203,7 +203,7 @@ def test_another_operator_that_is_wrong_by_itself_is_its_own_tests_business() ->
     assert len(closed) == 2  # a fresh device for each of the two neighbours
 
 
-def test_a_neighbour_that_is_refused_beside_others_is_told() -> None:
+def test_a_neighbour_that_is_refused_beside_others_is_reported() -> None:
     class OneOfAKind(Device):
         """Refuses a second description while a kernel lives."""
 
@@ -230,7 +230,7 @@ def without_scale_bias(name: str) -> Device:
 
 
 @pytest.mark.parametrize("expectation", ["beside others", "beside another", "after another"])
-def test_a_neighbour_of_the_same_operator_that_is_refused_on_its_own_too_is_told_as_a_case_of_its_own(
+def test_a_neighbour_of_the_same_operator_that_is_refused_on_its_own_too_is_reported_as_a_case_of_its_own(
     expectation: str,
 ) -> None:
     test_case = case(expectation=expectation)
@@ -308,7 +308,7 @@ def test_a_kernel_that_errs_when_dispatched_again_breaks_repeatability() -> None
     assert (finding.clause, finding.outcome) == ("execution.repeatable", "fail")
 
 
-def test_a_kernel_that_fails_to_close_after_it_was_dispatched_again_is_told() -> None:
+def test_a_kernel_that_fails_to_close_after_it_was_dispatched_again_is_reported() -> None:
     assert only(judged(Device(closes=0), case(expectation="dispatched again"))).outcome == "crash"
 
 
@@ -369,7 +369,7 @@ def test_a_neighbour_that_never_closes_is_another_clauses_business(expectation: 
     assert only(judged(ThresholdClosesAlone(), case(expectation=expectation))).outcome == "crash"
 
 
-def test_a_kernel_of_a_named_company_that_never_closes_is_another_clauses_business() -> None:
+def test_a_kernel_of_named_neighbours_that_never_closes_is_another_clauses_business() -> None:
     test_case = case(expectation="beside others", beside=(threshold(), clip()))
     assert judged(ThresholdCloses(), test_case).findings == ()
     assert only(judged(ThresholdClosesAlone(), test_case)).outcome == "crash"
@@ -387,7 +387,7 @@ def test_what_ran_before_ran_on_the_values_in_reverse_at_another_place(expectati
     assert (device.bindings[0]["InputTensor"].offset, device.bindings[-1]["InputTensor"].offset) == (1040, 512)
 
 
-def test_a_kernel_that_fails_before_it_is_judged_is_told_and_closed() -> None:
+def test_a_kernel_that_fails_before_it_is_judged_is_reported_and_closed() -> None:
     device = Device(fails=0)
     finding = only(judged(device, case(expectation="dispatched again")))
     assert (finding.outcome, "dispatching fails" in details(finding)["said"]) == ("crash", True)
@@ -409,7 +409,7 @@ class AlwaysWrong(Device):
 
 
 @pytest.mark.parametrize("expectation", HISTORIES)
-def test_what_is_wrong_whatever_ran_before_is_told_as_of_the_case_alone(expectation: str) -> None:
+def test_what_is_wrong_whatever_ran_before_is_reported_as_of_the_case_alone(expectation: str) -> None:
     finding = only(judged(AlwaysWrong(), case(expectation=expectation)))
     assert (finding.clause, finding.case.expectation) == ("tensor.position", "oracle")
 
@@ -431,7 +431,7 @@ class SpoiledByOthers(Device):
 
 
 @pytest.mark.parametrize("expectation", HISTORIES[1:])
-def test_what_only_others_make_wrong_is_told_once_with_each_of_them(expectation: str) -> None:
+def test_what_only_others_make_wrong_is_reported_once_with_each_of_them(expectation: str) -> None:
     SpoiledByOthers.ended = 0
     finding = only(judged(SpoiledByOthers(), case(expectation=expectation)))
     assert finding.clause == "execution.independent"
@@ -442,7 +442,7 @@ def test_what_only_others_make_wrong_is_told_once_with_each_of_them(expectation:
 
 
 @pytest.mark.parametrize("expectation", ["beside others", *HISTORIES])
-def test_an_operator_whose_tensors_no_other_takes_has_no_company(expectation: str) -> None:
+def test_an_operator_whose_tensors_no_other_takes_has_no_neighbours(expectation: str) -> None:
     alone = replace(TABLES, operators={"ELEMENT_WISE_CLIP": TABLES.operator("ELEMENT_WISE_CLIP")})
     assert judge_case(Bench("alone", Device(), {}, alone), case(expectation=expectation)).findings == ()
 
@@ -527,7 +527,7 @@ class LeavesToTheLast(Device):
 
 
 @pytest.mark.parametrize("leaves", [LeavesToTheNext, LeavesToTheLast])
-def test_what_a_refused_description_leaves_behind_is_told_with_it(leaves: type[Device]) -> None:
+def test_what_a_refused_description_leaves_behind_is_reported_with_it(leaves: type[Device]) -> None:
     test_case = case(values=(-2, 0, 1, 3, 5), expectation="after a refusal")
     finding = only(judged(leaves(), test_case))
     assert (finding.clause, finding.outcome, finding.case) == ("execution.independent", "fail", test_case)
@@ -539,7 +539,7 @@ def test_what_a_refused_description_leaves_behind_is_told_with_it(leaves: type[D
     assert (device.created, len(device.closed)) == ([clip()] * 5, 5)
 
 
-def test_a_kernel_that_is_refused_only_after_a_refusal_is_told() -> None:
+def test_a_kernel_that_is_refused_only_after_a_refusal_is_reported() -> None:
     class NoMore(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             if self.created and operator == clip():

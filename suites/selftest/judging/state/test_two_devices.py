@@ -79,7 +79,7 @@ def test_one_whose_second_device_breaks_while_it_is_opened_is_at_fault() -> None
 @pytest.mark.parametrize(
     "mutant", [state.SecondDeviceComputesNothing, state.DeviceOpenedLastIsCurrent, state.ClosingADeviceEndsAll]
 )
-def test_a_wrong_one_is_told_and_the_bench_goes_on_with_another_device(mutant: type[Reference]) -> None:
+def test_a_wrong_one_is_reported_and_the_bench_goes_on_with_another_device(mutant: type[Reference]) -> None:
     judgement, afterwards = judged(mutant())
     assert {finding.clause for finding in judgement.findings} == {"execution.independent"}
     assert all(finding.settled and finding.case.expectation == "on two devices" for finding in judgement.findings)
