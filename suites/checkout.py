@@ -1,4 +1,4 @@
-"""What a checkout has and an installed copy lacks: catalogues of implementations, kept results and baselines."""
+"""What a checkout has and an installed copy lacks: catalogues of implementations and kept results."""
 
 from __future__ import annotations
 
@@ -28,11 +28,6 @@ def kept_results() -> list[Path]:
 def kept_histories() -> list[Path]:
     """The histories of packages that are kept in the repository."""
     return sorted((_HOUSE / "reports/examples").glob("history-*.json"))
-
-
-def kept_baselines() -> list[Path]:
-    """The baselines that are kept in the repository; none in an installed copy."""
-    return sorted((_HOUSE / "backends/baselines").glob("*.yaml"))
 
 
 def kept_pairs() -> Path | None:

@@ -12,16 +12,14 @@ from dmlcts.reports.comparing.baseline import Baseline, Departure, Entry, Upstre
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.summaries.causes import Cause, causes, first_line
 from dmlcts.reports.summaries.characters import one_line
-from dmlcts.reports.summaries.overview import rule_of
+from dmlcts.reports.summaries.overview import judged_name, rule_of
 from dmlcts.reports.summaries.provenance import Provenance
+from dmlcts.reports.summaries.reasons import KnownReasons, RowKey
 from dmlcts.specs.tables import Tables
 
 SCHEMA = "dmlcts-triage/1"
 _DEVICE = ("name", "adapter", "driver", "library", "version")
 _FAILURE = ("clause", "operator", "data_type", "outcome", "title", "test", "file", "replay")
-
-RowKey = tuple[str, str, str]
-"""Clause id, operator name, data type name."""
 
 
 def triage_of(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None) -> dict[str, Any]:
@@ -121,6 +119,13 @@ def _cause(cause: Cause, reason_of: Mapping[RowKey, int]) -> dict[str, Any]:
 def reasons_by_row(triage: Mapping[str, Any]) -> dict[RowKey, Mapping[str, Any]]:
     """The reason of each failing row that has one, by clause, operator and data type."""
     return {key: reason for reason in triage["reasons"] for key in _keys(reason["rows"])}
+
+
+def known_reasons(results: Mapping[str, Any], baseline: Baseline) -> KnownReasons:
+    """The reasons that a baseline has for the failing rows of a run, for the pages of the run."""
+    rows = [row for row in results["clauses"] if Outcome(row["outcome"]).breaks_conformance]
+    of = judged_name(str(baseline.conditions["backend"]), baseline.device)
+    return KnownReasons(of, reasons_by_row({"reasons": _reasons(rows, baseline)}))
 
 
 def reason_title(reason: Mapping[str, Any]) -> str:

@@ -23,7 +23,6 @@ from dmlcts.reports.documents.wording import short
 from dmlcts.reports.site.evidence import Breach, ClauseEvidence, Judged, RowsByPlace, evidence_of
 from dmlcts.reports.site.folder import INDEX, site_index
 from dmlcts.reports.site.kept import Column, Implementation, KeptResult, slug_of
-from dmlcts.reports.site.prose import inline, paragraphs
 from dmlcts.reports.site.sources import KnownBaseline, Sources
 from dmlcts.reports.site.standing import Standing
 from dmlcts.reports.summaries.overview import Overview, overview
@@ -31,6 +30,7 @@ from dmlcts.reports.summaries.provenance import Provenance
 from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.badge import badge_svg
 from dmlcts.reports.views.html import behaviour_lines, environment, identity, template
+from dmlcts.reports.views.prose import inline, paragraphs
 from dmlcts.specs.number_text import many
 
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"

@@ -221,6 +221,23 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
     return Outcome(row["outcome"])
 
 
+def judged_name(backend: str, device: Mapping[str, Any]) -> str:
+    """What was judged, for a headline: "DirectML.dll 1.15.4.0 on an adapter", "cpu (numpy 2.4.6) on x86_64".
+
+    Args:
+        backend: the backend's name.
+        device: the ``device`` of a results document, sweep record or baseline.
+    """
+    name, adapter = (str(device.get(member) or "") for member in ("name", "adapter"))
+    name = name or backend
+    library = " ".join(str(device[member]) for member in ("library", "version") if device.get(member))
+    if library and name.lower() in str(device.get("library") or "").lower():
+        shown = library
+    else:
+        shown = f"{name} ({library})" if library else name
+    return f"{shown} on {adapter}" if adapter and adapter != name else shown
+
+
 def rule_of(identifier: str, tables: Tables) -> Rule:
     """What the tables say of a clause."""
     try:

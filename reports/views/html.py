@@ -33,11 +33,13 @@ from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
 from dmlcts.reports.summaries.measured import remark, side_by_side
-from dmlcts.reports.summaries.overview import Failure, Overview, grouped, outcome_of, overview
+from dmlcts.reports.summaries.overview import Failure, Overview, grouped, judged_name, outcome_of, overview
 from dmlcts.reports.summaries.plotting import Bucket, Track, drawing
 from dmlcts.reports.summaries.provenance import tables_digest
+from dmlcts.reports.summaries.reasons import KnownReasons, cause_lines
 from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.dxdispatch import dxdispatch_model
+from dmlcts.reports.views.prose import inline, paragraphs
 from dmlcts.specs import DataType
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
@@ -53,6 +55,9 @@ FEW_OPERATORS = 3
 
 FEW_CLAUSES = 5
 """So many broken clauses are shown unfolded."""
+
+MOST_CAUSES = 8
+"""Causes that the head of the page lists unfolded."""
 
 MOST_KNOWN = 4
 _INPUT = re.compile(r"(?P<value>\S+) \(0x(?P<bits>[0-9a-f]{2,16})\)")
@@ -113,6 +118,8 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {
         "many": many,
+        "inline": inline,
+        "paragraphs": paragraphs,
         "short": short,
         "slug": _slug,
         "words": lambda outcome: str(outcome).replace("_", " "),
@@ -316,19 +323,28 @@ def behaviour_lines(
     return lines
 
 
-def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | None = None) -> str:
+def page(
+    results: Mapping[str, Any],
+    tables: Tables,
+    known: Sequence[Known] | None = None,
+    reasons: KnownReasons | None = None,
+) -> str:
     """The results document as an HTML page.
 
     Args:
         results: a valid results document.
         tables: the tables to take the clauses' words from.
         known: the implementations to compare the observed behaviours with; ``None`` for those shipped.
+        reasons: why the implementation departs, where a baseline says it.
     """
+    reasons = reasons or KnownReasons()
     view = overview(results, tables)
     known = known_implementations() if known is None else known
     alike = likenesses(results, known)[:MOST_KNOWN]
     behaviours = behaviour_lines(view, alike, known, tables)
     outcomes = {outcome_of(row) for row in [*view.rows, *results["failures"]]}
+    groups = grouped(view.failures[:MOST_FAILURES], tables)
+    causes = cause_lines(groups, view.rows, reasons, tables)
     broken = [entry for entry in view.entries if entry.outcome.breaks_conformance]
     sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
     sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
@@ -359,7 +375,12 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
-            groups=grouped(view.failures[:MOST_FAILURES], tables),
+            groups=groups,
+            causes=causes,
+            cause_of={number: place for place, line in enumerate(causes, 1) if line.known for number, _ in line.shown},
+            reasons_of=reasons.of if any(line.known for line in causes) else "",
+            most_causes=MOST_CAUSES,
+            judged=judged_name(results["backend"], results["device"]),
             waivers=waivers,
             behaviours=behaviours,
             errors=errors,

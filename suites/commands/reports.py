@@ -33,6 +33,7 @@ def report(
     markdown_path: str | None,
     junit_path: str | None,
     badge_path: str | None,
+    baseline_path: str | None,
     extra_tables: tuple[str, ...],
 ) -> None:
     r"""Write a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
@@ -48,10 +49,10 @@ def report(
     from dmlcts.reports.documents import writing
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.reports.views import badge as badges
-    from dmlcts.reports.views import html as pages
     from dmlcts.reports.views import markdown as summaries
     from dmlcts.reports.views.junit import items_of, junit_xml
     from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.running.results_page import results_page
 
     document = load_results(results)
     loaded = load_tables(*map(Path, extra_tables))
@@ -59,7 +60,9 @@ def report(
         path = Path(results)
         html_path = str((path if path.is_dir() else path.parent) / "results.html")
     if html_path:
-        writing.write_text(Path(html_path), pages.page(document, loaded))
+        writing.write_text(
+            Path(html_path), results_page(document, loaded, Path(baseline_path) if baseline_path else None)
+        )
     if markdown_path:
         summary = summaries.summary(document, loaded)
         if markdown_path == "-":

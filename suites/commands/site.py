@@ -41,7 +41,8 @@ def site(
     from dmlcts.reports.site.sources import Sources, read_baselines, read_histories, read_pairs
     from dmlcts.specs.loading import load_tables
     from dmlcts.specs.number_text import many
-    from dmlcts.suites.checkout import kept_baselines, kept_histories, kept_pairs, kept_results
+    from dmlcts.suites.checkout import kept_histories, kept_pairs, kept_results
+    from dmlcts.suites.running.results_page import kept_baselines
 
     place = Path(output)
     check_place(place)

@@ -19,7 +19,6 @@ from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRec
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.fault_groups import grouped_by_fault
-from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.certification.evidence import Planned
@@ -30,6 +29,7 @@ from dmlcts.suites.offline.cases import Exported, read_export
 from dmlcts.suites.offline.recorded import RecordedBackend, RecordedDevice
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.results_page import results_page
 
 _MOST_REPORTED = 8  # failures that are kept of one operator and type; all are counted
 
@@ -156,5 +156,5 @@ def _published(
     document = explained(document, settings.tables)
     reached = {(tally.clause, tally.operator, tally.data_type) for record in records for tally in record.tallies}
     unreached = sum(row[:3] not in reached for row in required_rows)
-    written = write_run(settings.results, document, item_records, page(document, settings.tables))
+    written = write_run(settings.results, document, item_records, results_page(document, settings.tables))
     return Judged(document, judged, missing, unreached, written)

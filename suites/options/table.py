@@ -761,6 +761,10 @@ _COMPARING: Final = (
         at=(
             "findings",
             At(
+                "report",
+                help="The baseline that holds the reasons (default: the repository's of the same implementation).",
+            ),
+            At(
                 "site",
                 name="baselines",
                 repeatable=True,

@@ -16,7 +16,6 @@ from dmlcts.reports.documents.waivers import WaiverError
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.fault_groups import grouped_by_fault
-from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import write_run
 from dmlcts.reports.views.terminal import summary
 from dmlcts.specs.number_text import many
@@ -29,6 +28,7 @@ from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Tally
 from dmlcts.suites.running.combinations_covered import combinations_members
 from dmlcts.suites.running.failure_record import failure_of, replay_command
 from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.results_page import results_page
 
 if TYPE_CHECKING:
     from dmlcts.suites.running.run import Run
@@ -208,7 +208,7 @@ def publish(run: Run) -> Callable[[], None]:
         run.complaint = error
     run.settle()
     folder = settings.results
-    written = write_run(folder, results, records, page(results, settings.tables))
+    written = write_run(folder, results, records, results_page(results, settings.tables))
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:

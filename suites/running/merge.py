@@ -17,13 +17,13 @@ from dmlcts.reports.documents.results import RunInfo, build_results, suite_ident
 from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.fault_groups import grouped_by_fault
-from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.running.combinations_covered import combinations_members
 from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.results_page import results_page
 from dmlcts.suites.running.run import difference, key_of
 
 _MEND = "merge the folders of all shards of one run, each once"
@@ -177,7 +177,7 @@ def merge(
         if replaced.words:
             report(f"replaces {replaced.words} in {folder}")
         _write_journal(folder, header | {"shard": None}, records, replaced)
-        written = write_run(folder, document, applied, page(document, settings.tables))
+        written = write_run(folder, document, applied, results_page(document, settings.tables))
     finally:
         if lock is not None:
             lock.release()

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 
 from dmlcts.reports.comparing import baseline
 from dmlcts.reports.comparing.baseline import UpstreamReport
-from dmlcts.reports.comparing.triage import baseline_for, lines, reasons_by_row, triage_of, unexplained
+from dmlcts.reports.comparing.triage import baseline_for, known_reasons, lines, reasons_by_row, triage_of, unexplained
 from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.documents.writing import write_json
+from dmlcts.reports.summaries.overview import judged_name
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.selftest.departures.test_baseline import FORMULA, HELD, ROUND, TABLES, TRUNCATION, results
 
@@ -108,3 +109,12 @@ def test_the_command_prints_the_triage_and_writes_it(tmp_path: Path) -> None:
     assert "  upstream: https://example.invalid/7 (filed)\n  upstream: round-2.md (fixed in 1.2)\n" in done.output
     assert "2 causes, 1 without a reason\n" in done.output
     assert load_document(written, "triage-1", "") == triage_of(two_faults(), TABLES, baseline.load(known))
+
+
+def test_the_page_of_a_run_takes_the_reasons_of_its_failing_rows() -> None:
+    run = two_faults()
+    known = known_reasons(run, reasoned(run))
+    assert {key[1] for key in known.by_row} == {ROUND}
+    assert {reason["since"] for reason in known.by_row.values()} == {"1.0"}
+    assert known.of == judged_name(run["backend"], run["device"])
+    assert known_reasons(run | {"clauses": []}, reasoned(run)).by_row == {}

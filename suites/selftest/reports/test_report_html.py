@@ -20,8 +20,9 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_document, validate_results
 from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.known import KINDS, Known, known_implementations, likenesses, named
-from dmlcts.reports.summaries.overview import SUBJECTS, overview
+from dmlcts.reports.summaries.overview import SUBJECTS, grouped, judged_name, overview
 from dmlcts.reports.summaries.plotting import Bucket, Track, drawing, position
+from dmlcts.reports.summaries.reasons import KnownReasons, cause_lines
 from dmlcts.reports.views import html
 from dmlcts.reports.views.markdown import summary
 from dmlcts.specs import DataType
@@ -186,7 +187,66 @@ def test_the_page_names_who_was_judged_and_by_what() -> None:
         *document["specs"].values(),
     ):
         assert wanted in page.text, wanted
-    assert page.texts["title"][:1] == ["NOT CONFORMANT: Example NX-2 · dmlcts"]
+    assert page.texts["title"][:1] == [
+        "NOT CONFORMANT: Example NX-2 (nxdml 2.3.1) on Example NX-2 Accelerator · dmlcts"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "words"),
+    [
+        ("directml", "DirectML.dll", "DirectML.dll 1.15.4.0 on an adapter"),
+        ("cpu", "numpy", "cpu (numpy 1.15.4.0) on an adapter"),
+        ("", "", "cpu.py:Cpu (1.15.4.0) on an adapter"),
+    ],
+)
+def test_a_headline_names_the_library_that_was_judged(name: str, library: str, words: str) -> None:
+    device = {"name": name, "library": library, "version": "1.15.4.0", "adapter": "an adapter"}
+    assert judged_name("cpu.py:Cpu", device) == words
+    assert judged_name(words, {"name": words, "adapter": words}) == words
+
+
+REASON = {
+    "because": "ROUND `adds` a half <b>and</b> truncates\n\nBy [FMad](https://example.invalid/fmad).",
+    "since": "1.0 ([history](history.md))",
+    "upstream": [
+        {"report": "round.md", "state": "filed", "address": "https://example.invalid/7"},
+        {"report": "round-2.md", "state": "fixed", "fixed_in": "1.2"},
+    ],
+}
+
+
+def test_the_head_lists_causes_and_not_clauses() -> None:
+    document = failing()
+    other = {"clause": "clip.formula", "operator": CLIP, "data_type": "INT8", "title": "input 3 gives 4", "file": ""}
+    document["failures"].append(document["failures"][0] | other)
+    for row in document["clauses"]:
+        if (row["id"], row["operator"], row["data_type"]) == ("clip.formula", CLIP, "INT8"):
+            row["outcome"] = "fail"
+    key = ("round.toward-infinity", ROUND, "FLOAT32")
+    text = " ".join(Page(html.page(document, TABLES, [], KnownReasons("nxdml 1.0", {key: REASON}))).text.split())
+    assert "2 causes. 2 of " in text
+    assert "ROUND adds a half <b>and</b> truncates ROUND on FLOAT32 · since: 1.0 (history)" in text
+    assert "reported upstream: https://example.invalid/7 (filed) · round-2.md (fixed in 1.2)" in text
+    assert "By FMad." in text
+    assert "the baseline of nxdml 1.0" in text
+    assert text.count("Known cause: ROUND adds a half") == 1
+    unknown = " ".join(made(document).text.split())
+    assert "2 causes. 2 of " in unknown
+    assert "Known cause" not in unknown
+    assert "ROUND FLOAT32 with RoundingMode TOWARD_INFINITY: -0.5 gives 0.0, must be -1.0 (0xbf800000)" in unknown
+
+
+def test_a_failing_row_without_a_case_is_listed_by_its_clause() -> None:
+    document = failing()
+    document["failures"] = []
+    view = overview(document, TABLES)
+    (line,) = cause_lines(grouped(view.failures, TABLES), document["clauses"], KnownReasons(), TABLES)
+    assert (line.title, line.where, line.shown) == ("round.toward-infinity: fail", "ROUND on FLOAT32", ())
+    known = KnownReasons("", {("round.toward-infinity", ROUND, "FLOAT32"): REASON})
+    (line,) = cause_lines((), document["clauses"], known, TABLES)
+    assert line.known
+    assert cause_lines((), conformant()["clauses"], known, TABLES) == ()
 
 
 def test_a_failure_is_reported_with_its_evidence_its_clause_and_its_reproducers() -> None:

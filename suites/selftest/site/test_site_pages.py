@@ -14,13 +14,14 @@ import pytest
 from dmlcts.reports.documents.validation import parse_document
 from dmlcts.reports.site.kept import StrictTablesError, collected, read_kept, slug_of
 from dmlcts.reports.site.pages import POLICY, site_files
-from dmlcts.reports.site.prose import inline, paragraphs
 from dmlcts.reports.site.sources import Sources, read_baselines, read_histories, read_pairs
 from dmlcts.reports.site.standing import Standing
 from dmlcts.reports.views.badge import badge_svg
+from dmlcts.reports.views.prose import inline, paragraphs
 from dmlcts.specs import UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.checkout import kept_baselines, kept_histories, kept_results
+from dmlcts.suites.checkout import kept_histories, kept_results
+from dmlcts.suites.running.results_page import kept_baselines
 from dmlcts.suites.selftest.reports.report_samples import conformant, failing, hostile
 from dmlcts.suites.selftest.site.links import broken_links, pages, reached, target
 from dmlcts.suites.selftest.site.site_samples import hostile_sources, kept, sources
