@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dmlcts.reports.comparing.reproduction import Reproduction
-from dmlcts.reports.comparing.triage import RowKey
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.wording import behaviour_text, type_order
 from dmlcts.reports.site.kept import Column
 from dmlcts.reports.site.standing import Standing
 from dmlcts.reports.summaries.causes import first_line
 from dmlcts.reports.summaries.overview import Rule, rule_of
+from dmlcts.reports.summaries.reasons import RowKey
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
