@@ -354,13 +354,31 @@ def nested_deeper(document: object, levels: int) -> bool:
     return True
 
 
+_FAILURE_HINT = "give one of the files that a run wrote into failures/"
+
+
 def load_failure(path: str | Path) -> dict[str, Any]:
     """Read and check a failure document, ``failures/*.yaml``.
 
     Raises:
         DocumentError: it cannot be read, is no YAML, or is no valid failure document.
     """
-    return load_yaml(path, "failure-1", "give one of the files that a run wrote into failures/")
+    return load_yaml(path, "failure-1", _FAILURE_HINT)
+
+
+def failure_of_bytes(data: bytes, where: str) -> dict[str, Any]:
+    """Read and check a failure document that came by another way than a file.
+
+    Args:
+        data: the document; of more than ``MOST_BYTES`` the first byte too many is enough.
+        where: where it came from, for errors.
+
+    Raises:
+        DocumentError: it is too large, no YAML, or no valid failure document.
+    """
+    if len(data) > MOST_BYTES:
+        raise DocumentError(where, "", f"is larger than {MOST_BYTES >> 20} MiB", _FAILURE_HINT)
+    return _yaml(_decoded(data, where, _FAILURE_HINT), "failure-1", where)
 
 
 def load_yaml(path: str | Path, name: str, hint: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import importlib.metadata
 import importlib.resources
 import json
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,11 @@ from markupsafe import Markup
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.selecting import behaviours_of_selection
+from dmlcts.reports.documents.validation import FAILURE_FORMAT
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import behaviour_text, places, short, type_order
+from dmlcts.reports.documents.writing import dump_yaml
+from dmlcts.reports.summaries.causes import first_line
 from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
@@ -277,6 +281,30 @@ def _dispatch(failure: Failure) -> tuple[str, str]:
     return json.dumps(written, indent=2, ensure_ascii=False), ""
 
 
+def _replay(failure: Failure, suite_version: str) -> tuple[str, str]:
+    """The command that judges a failure's case again without its file, and the case as that file holds it; "" for none.
+
+    The command reads the case from the standard input.
+    """
+    document = failure.document
+    try:
+        words = shlex.split(document["replay"])
+    except ValueError:
+        return "", ""
+    if words[:2] != ["dmlcts", "replay"] or len(words) < 3 or not document["case"]:
+        return "", ""
+    names = ("title", "clause", "operator", "data_type", "outcome", "test")
+    written = {
+        "format": FAILURE_FORMAT,
+        **{name: document[name] for name in names},
+        "suite_version": suite_version,
+        "text": first_line(document),
+        "details": document["details"],
+        "case": document["case"],
+    }
+    return shlex.join([*words[:2], "-", *words[3:]]), dump_yaml(written)
+
+
 def behaviour_lines(
     view: Overview, alike: Sequence[Likeness], known: Sequence[Known], tables: Tables
 ) -> list[BehaviourLine]:
@@ -375,6 +403,7 @@ def page(
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
+            replays=[_replay(failure, results["suite"]["version"]) for failure in view.failures[:MOST_FAILURES]],
             groups=groups,
             causes=causes,
             cause_of={number: place for place, line in enumerate(causes, 1) if line.known for number, _ in line.shown},

@@ -166,6 +166,8 @@ def replay(
 ) -> None:
     r"""Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
 
+    "-" reads one case from the standard input, such as the case that results.html shows.
+
     \b
     dmlcts replay results --backend path/to/mine.py:Backend
     dmlcts replay results/failures/clip.*.yaml --backend cpu --dump cases

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from dmlcts.reports.documents.validation import load_failure
+from dmlcts.reports.documents.validation import MOST_BYTES, failure_of_bytes, load_failure
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import UsageError
 from dmlcts.specs.rules import unconditional_violations
@@ -22,6 +24,9 @@ from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.accounts import account
 from dmlcts.suites.running.failure_record import replay_command
 from dmlcts.suites.running.options import Settings
+
+STANDARD_INPUT = "-"
+"""The path of a failure document that comes through the standard input."""
 
 _MOST_BYTES, _MOST_ELEMENTS = 1 << 29, 1 << 25
 
@@ -44,7 +49,7 @@ class Replay:
 
 
 def failure_files(paths: Sequence[str]) -> list[str]:
-    """The failure files that paths name: files, folders of them, and results folders; each once.
+    """The failure files that paths name: files, folders of them, results folders and "-"; each once.
 
     Raises:
         UsageError: a folder holds none.
@@ -52,7 +57,7 @@ def failure_files(paths: Sequence[str]) -> list[str]:
     files: dict[str, None] = {}
     for path in paths:
         folder = Path(path)
-        if not folder.is_dir():
+        if path == STANDARD_INPUT or not folder.is_dir():
             files[path] = None
             continue
         inside = sorted((folder / "failures").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
@@ -69,7 +74,11 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         DocumentError: the file is no failure file.
         UsageError: it holds what no run would have written.
     """
-    case = Case.from_json(load_failure(path)["case"])
+    return _case_of(load_failure(path), path, tables)
+
+
+def _case_of(document: Mapping[str, Any], path: str | Path, tables: Tables) -> Case:
+    case = Case.from_json(document["case"])
     for member in (*case.earlier, case):
         _check(path, member, tables)
         for other in member.beside:
@@ -79,14 +88,11 @@ def load_case(path: str | Path, tables: Tables) -> Case:
     return case
 
 
-def was_unsteady(path: str | Path) -> bool:
-    """Whether a failure file tells of something that did not go wrong every time."""
-    return "again" in load_failure(path).get("details", {})
-
-
-def states_needs(path: str | Path) -> bool:
-    """Whether a failure file says what its case needs to go wrong."""
-    return "needs" in load_failure(path).get("details", {})
+def _document(path: str) -> dict[str, Any]:
+    """The failure document in a file, or in the standard input."""
+    if path == STANDARD_INPUT:
+        return failure_of_bytes(sys.stdin.buffer.read(MOST_BYTES + 1), "the standard input")
+    return load_failure(path)
 
 
 def _check(path: str | Path, case: Case, tables: Tables) -> None:
@@ -176,7 +182,7 @@ def replay_all(
 
     Args:
         settings: how the backend is opened.
-        paths: the failure files.
+        paths: the failure files; "-" for the standard input.
         print_line: is given what a user reads, a case at a time.
         folder: where inputs, outputs and acceptable values are written; ``None`` for nowhere.
         repeat: how often each is judged.
@@ -185,19 +191,21 @@ def replay_all(
         DocumentError, UsageError: a file holds no case that can be run; nothing has been judged then.
         BackendUnavailable: the backend cannot run here.
     """
-    cases = [load_case(path, settings.tables) for path in paths]
+    documents = [_document(path) for path in paths]
+    cases = [_case_of(document, path, settings.tables) for path, document in zip(paths, documents, strict=True)]
     replays = []
-    for path, case in zip(paths, cases, strict=True):
+    for path, document, case in zip(paths, documents, cases, strict=True):
+        details = document.get("details", {})
         bench = settings.open()
         try:
             command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
-            replay_outcome = replay(bench, case, command, repeat, needs=states_needs(path))
+            replay_outcome = replay(bench, case, command, repeat, needs="needs" in details)
         finally:
             bench.close()
         if len(paths) > 1:
             print_line(f"== {path}")
         print_line(replay_outcome.text)
-        if not replay_outcome.failed and repeat == 1 and was_unsteady(path):
+        if not replay_outcome.failed and repeat == 1 and "again" in details:
             print_line("it did not go wrong every time when it was found: try --repeat 100")
         if folder is not None:
             place = folder / Path(path).stem if len(paths) > 1 else folder

@@ -230,6 +230,23 @@ def test_a_deep_link_to_a_clause_that_is_filtered_away_shows_it(browser: Browser
     assert "round.toward-infinity" in browser.shown("clause")
 
 
+def test_copying_the_case_takes_the_yaml_alone_or_with_its_command(browser: Browser) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait  # slow to import: not where tests are collected
+
+    browser.show("failing")
+    browser.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    browser.open_all()
+    texts = []
+    for selector in ("button[aria-label='Copy the command with the case']", "button[data-part]"):
+        button = browser.driver.find_element(By.CSS_SELECTOR, f"#failure-1 {selector}")
+        button.click()
+        WebDriverWait(browser.driver, 10).until(lambda _, button=button: button.text == "Copied")
+        texts.append(browser.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])"))
+    command, case = texts
+    assert case.startswith("format: dmlcts/failure/1\n")
+    assert command == f"dmlcts replay - --backend nx.py:Nx <<'CASE'\n{case}CASE\n"
+
+
 def test_copying_puts_the_replay_command_on_the_clipboard(browser: Browser) -> None:
     from selenium.webdriver.support.ui import WebDriverWait  # slow to import: not where tests are collected
 

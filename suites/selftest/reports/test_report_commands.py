@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
+from html import unescape
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dmlcts.reports.documents.validation import schema
+from dmlcts.reports.views import html
 from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
+from dmlcts.specs.loading import load_tables
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.selftest.reports.report_samples import conformant, failing
 
@@ -158,3 +162,16 @@ def test_what_gzip_did_not_make_is_one_line(runs: Path, make: Callable[[bytes], 
     assert done.exit_code == 2
     assert text in done.output
     assert len(done.output.splitlines()) == 1
+
+
+def test_the_command_in_the_page_judges_its_case_without_the_folder() -> None:
+    page = html.page(failing(), load_tables(), [])
+    text = re.search(r'<code class="case">(.*?)</code>', page, re.DOTALL)
+    assert text is not None
+    case = unescape(text[1])
+    words = ["replay", "-", "--backend", "cpu", "--isolation", "none"]
+    passed = CliRunner().invoke(main, words, input=case)
+    assert (passed.exit_code, "passes, 1 elements judged" in passed.output) == (0, True), passed.output
+    cut = CliRunner().invoke(main, words, input=case.partition("case:")[0])
+    assert cut.exit_code == 2
+    assert "the standard input" in cut.output

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcts.reports.documents.outcomes import Outcome
-from dmlcts.reports.documents.validation import load_document, validate_results
+from dmlcts.reports.documents.validation import failure_of_bytes, load_document, validate_results
 from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.known import KINDS, Known, known_implementations, likenesses, named
 from dmlcts.reports.summaries.overview import SUBJECTS, grouped, judged_name, overview
@@ -256,10 +256,27 @@ def test_a_failure_is_reported_with_its_evidence_its_clause_and_its_reproducers(
     assert f"“{clause.quotation.words}”" in page.texts["blockquote"]
     for wanted in ("-0.5 (0xbf000000) at index [0]", "-1.0 (0xbf800000)", "0.0 (0x00000000)", clause.text):
         assert wanted in page.text
-    replays = [text for text in page.texts["pre"] if text.startswith("dmlcts replay ")]
+    replays = [text for text in page.texts["pre"] if text.startswith("dmlcts replay failures/")]
     models = [json.loads(text) for text in page.texts["pre"] if text.startswith("{")]
     assert len(replays) == len(models) == 5
     assert models[0]["dispatchables"]["operator"]["type"] == "DML_OPERATOR_ELEMENT_WISE_ROUND"
+
+
+def cases_in(page: Page) -> list[str]:
+    """The failure documents that a page shows below commands that read them."""
+    marked = [text.partition(" <<'CASE'\n")[2] for text in page.texts["pre"]]
+    return [text.removesuffix("CASE\n") for text in marked if text.endswith("\nCASE\n")]
+
+
+def test_the_case_of_a_failure_stands_in_the_page_as_its_file_has_it() -> None:
+    texts = cases_in(page_of(failing))
+    assert len(texts) == 5
+    cases = [failure_of_bytes(text.encode(), "the page")["case"] for text in texts]
+    assert sorted(map(json.dumps, cases)) == sorted({json.dumps(each["case"]) for each in failing()["failures"]})
+    document = failing()
+    first = document["failures"][0]
+    document["failures"] = [first | {"replay": replay} for replay in ("", "a 'b", "rm -r /", "dmlcts")]
+    assert cases_in(made(document)) == []
 
 
 def test_one_failure_of_each_cause_is_open_and_the_rest_is_folded_under_it() -> None:
