@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,43 +11,65 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlcts.reports.documents.validation import load_document
+from dmlcts.reports.documents.wording import type_order
+from dmlcts.reports.summaries.overview import judged_name
 from dmlcts.reports.views.html import environment, error_lines, inlined, template
 
 SCHEMA = "dmlcts-sweep/1"
 _BIASES = {"FLOAT32": 127, "FLOAT16": 15}
-_WIDTH, _HEIGHT, _LEFT, _FOOT = 720, 120, 8, 20
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 720, 170, 64, 8, 22, 40
+_MOST_TICKS = 9
+
+
+def _power(power: int) -> str:
+    """A power of ten as an axis shows it: as a number while it is short."""
+    return f"{10**power:,}" if power < 5 else f"10^{power}"
 
 
 def plot(row: Mapping[str, Any]) -> str:
     """Where the wrong inputs of one target lie: an inline SVG, a bar for each binary exponent (integers: bit length).
 
-    The bars' heights are logarithmic, since a single wrong input matters beside a million.
+    The upright axis counts wrong elements on a logarithmic scale, since a single wrong input matters beside a million.
     """
     counts = {int(key): int(value) for key, value in row["wrong_by_exponent"].items()}
     if not counts:
         return ""
     bias = _BIASES.get(row["data_type"], 0)
     low, high = min(counts), max(counts)
-    step = min(24.0, (_WIDTH - 2 * _LEFT) / (high - low + 1))
-    most = max(counts.values()).bit_length()
-    bars = []
-    for exponent, count in sorted(counts.items()):
-        height = max(2.0, (_HEIGHT - _FOOT) * count.bit_length() / most)
-        left = _LEFT + step * (exponent - low)
-        name = f"2^{exponent - bias}" if bias else f"{exponent} bits"
-        bars.append(
-            f'<rect x="{left:.1f}" y="{_HEIGHT - _FOOT - height:.1f}" width="{max(1.0, step - 1):.1f}" '
-            f'height="{height:.1f}" class="bar"><title>{name}: {count:,} wrong</title></rect>'
+    step = min(24.0, (_WIDTH - _LEFT - _RIGHT) / (high - low + 1))
+    decades = max(1, math.ceil(math.log10(max(counts.values()))))
+    ground = _HEIGHT - _FOOT
+
+    def name(exponent: int) -> str:
+        return f"2^{exponent - bias}" if bias else f"{exponent} bits"
+
+    def above(count: int) -> float:
+        return max(2.0, (ground - _TOP) * math.log10(count) / decades)
+
+    bars = [
+        f'<rect x="{_LEFT + step * (exponent - low):.1f}" y="{ground - above(count):.1f}" '
+        f'width="{max(1.0, step - 1):.1f}" height="{above(count):.1f}" class="bar">'
+        f"<title>{name(exponent)}: {count:,} wrong</title></rect>"
+        for exponent, count in sorted(counts.items())
+    ]
+    axes = [f'<path class="axis" d="M{_LEFT} {_TOP}V{ground}H{_WIDTH - _RIGHT}" fill="none"/>']
+    for power in sorted({0, decades // 2, decades}):
+        height = ground - (ground - _TOP) * power / decades
+        axes.append(f'<path class="grid" d="M{_LEFT} {height:.1f}H{_WIDTH - _RIGHT}"/>')
+        axes.append(
+            f'<text class="value" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{_power(power)}</text>'
         )
-    ends = [f"2^{end - bias}" if bias else f"{end} bits" for end in (low, high)]
-    middle = _LEFT + step * (high - low + 1)
-    texts = f'<text x="{_LEFT}" y="{_HEIGHT - 4}">{ends[0]}</text>'
-    if high > low:
-        texts += f'<text x="{max(middle, 120):.0f}" y="{_HEIGHT - 4}" text-anchor="end">{ends[1]}</text>'
-    title = f"wrong elements of {row['target']} by the exponent of the input"
+    every = -(-(high - low + 1) // _MOST_TICKS)
+    for exponent in range(low, high + 1, every):
+        middle = _LEFT + step * (exponent - low + 0.5)
+        axes.append(f'<text class="tick" x="{middle:.1f}" y="{ground + 14}">{name(exponent)}</text>')
+    across = "exponent of the input" if bias else "bit length of the input"
+    axes.append(f'<text class="name" x="{_LEFT}" y="{_HEIGHT - 6}">{across}</text>')
+    axes.append(f'<text class="name" x="2" y="{_TOP - 10}">wrong elements</text>')
+    title = f"wrong elements of {row['target']} by the {across}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'class="plot" font-size="12" aria-label="{Markup.escape(title)}">{"".join(bars)}{texts}</svg>'
+        f'class="plot" font-size="12" aria-label="{Markup.escape(title)}">{"".join(axes)}{"".join(bars)}</svg>'
     )
 
 
@@ -69,9 +92,12 @@ def page(record: Mapping[str, Any]) -> str:
         environment()
         .get_template("sweep.html")
         .render(
-            **inlined(template("report.css"), ""),
+            **inlined(template("report.css"), template("page.js")),
             record=record,
             verdict=str(record["verdict"]).replace("_", " "),
+            judged=judged_name(record["backend"], device),
+            operators=sorted({row["operator"] for row in record["sweeps"]}),
+            types=sorted({row["data_type"] for row in record["sweeps"]}, key=type_order),
             identity=[(label, value) for label, value in identity if value],
             elements=sum(row["elements"] for row in record["sweeps"]),
             wrong=sum(row["wrong"] for row in record["sweeps"]),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
@@ -12,13 +15,16 @@ from dmlcts.reports.documents.results import RunInfo, build_results, suite_ident
 from dmlcts.reports.documents.writing import SWEEP_TEST, dump_yaml, failure_document, write_json, write_text
 from dmlcts.reports.views.sweeps import SCHEMA, page
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.outcome import Unconstrained
+from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.cases.values import text_with_bits
-from dmlcts.suites.judging.findings import inputs_text
+from dmlcts.suites.judging.findings import acceptable_text, inputs_text
 from dmlcts.suites.sweeping.blocks.explaining import class_clauses
 from dmlcts.suites.sweeping.blocks.operands import suspect_values
-from dmlcts.suites.sweeping.blocks.targets import Target
-from dmlcts.suites.sweeping.blocks.totals import STAGES, Totals
+from dmlcts.suites.sweeping.blocks.targets import Target, described
+from dmlcts.suites.sweeping.blocks.totals import STAGES, Suspect, Totals
 from dmlcts.suites.sweeping.conducting import Sweep
+from dmlcts.suites.sweeping.crews.workers import level_of
 
 _MEMORY = {
     "tensor.output.complete": "unwritten",
@@ -113,12 +119,27 @@ def _obliged(sweep: Sweep) -> Iterator[tuple[str, str, str, str]]:
             yield clause.id, target.operator, target.data_type.name, clause.obligation
 
 
-def _suspects(target: Target, totals: Totals) -> list[dict[str, str]]:
+def _suspects(sweep: Sweep, target: Target, totals: Totals) -> list[dict[str, str]]:
     suspects = []
     for suspect in totals.suspects:
         inputs, got = suspect_values(target, suspect)
-        suspects.append({"input": inputs_text(inputs, 0, text_with_bits), "got": text_with_bits(got)})
+        shown = {"input": inputs_text(inputs, 0, text_with_bits), "got": text_with_bits(got)}
+        suspects.append(shown | _acceptable(sweep, target, suspect, inputs))
     return suspects
+
+
+def _acceptable(sweep: Sweep, target: Target, suspect: Suspect, inputs: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """What is acceptable of a wrong element; nothing where the tables leave it open."""
+    tables, level = sweep.settings.tables, level_of(sweep.description)
+    operator = described(tables, target, level, 1, suspect.start if target.kind == "bounds" else 0)
+    (first, *_) = operator.inputs
+    named = {name or first: array for name, array in inputs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            acceptance = oracle_of(tables, operator, strict=sweep.settings.strict).acceptance(named)
+    except Unconstrained:
+        return {}
+    return {"acceptable": acceptable_text(acceptance, target.output_type)}
 
 
 def _row(sweep: Sweep, number: int) -> dict[str, Any]:
@@ -143,7 +164,7 @@ def _row(sweep: Sweep, number: int) -> dict[str, Any]:
         "wrong_by_exponent": {str(key): totals.exponents[key] for key in sorted(totals.exponents)},
         "wrong_by_fraction": dict(sorted(totals.fractions.items())),
         "wrong_by_class": dict(sorted(totals.wrong_classes.items())),
-        "simplest_wrong": _suspects(target, totals),
+        "simplest_wrong": _suspects(sweep, target, totals),
         "seconds": {stage: round(totals.seconds.get(stage, 0.0), 3) for stage in STAGES},
     }
 

@@ -118,14 +118,19 @@ def test_a_sweep_s_page_is_one_file_in_the_style_of_the_results(tmp_path: Path) 
     assert "--bad-paper" in style, "the style sheet of results.html"
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in right
-    assert not re.search(r"(?:src|href)=[\"'](?!#)|<script|style=", right)
+    assert not re.search(r"(?:src|href)=[\"'](?!#)|<script.+<script| style=", right, re.DOTALL)
     assert '<header class="v-CONFORMANT">' in right
     assert 'id="failing"' not in right
     record["verdict"] = "NOT_CONFORMANT"
     record["backend"] = "<img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}"
     row = record["sweeps"][0]
-    row |= {"wrong": 2, "wrong_by_exponent": {"127": 2}, "simplest_wrong": [{"input": "1.0", "got": "<b>"}]}
+    row |= {"wrong": 2, "wrong_by_exponent": {"127": 2}}
+    row["simplest_wrong"] = [{"input": "1.0", "got": "<b>"}, {"input": "2.0", "acceptable": "4.0", "got": "5.0"}]
     wrong = page(record)
+    assert "<code>not recorded</code></td><td><code>&lt;b&gt;" in wrong, "a sweep of an earlier version"
+    assert "<code>4.0</code></td><td><code>5.0</code>" in wrong
+    assert "exponent of the input</text>" in wrong
+    assert "wrong elements</text>" in wrong
     assert '<svg xmlns="http://www.w3.org/2000/svg"' in wrong
     assert "&lt;img src=x" in wrong
     assert "<img" not in wrong

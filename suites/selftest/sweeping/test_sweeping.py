@@ -409,7 +409,9 @@ def test_failures_are_written_replayable_and_plotted(tmp_path: Path) -> None:
     assert record["verdict"] == "NOT_CONFORMANT"
     row = next(row for row in record["sweeps"] if row["wrong"])
     assert row["wrong_by_fraction"]["half"] == 1
-    assert row["simplest_wrong"] == [{"input": "818.5 (0x6265)", "got": "818.5 (0x6265)"}]
+    assert row["simplest_wrong"] == [
+        {"input": "818.5 (0x6265)", "got": "818.5 (0x6265)", "acceptable": "818.0 (0x6264)"}
+    ]
     (path, *_) = [tmp_path / "failures" / failure["file"] for failure in record["failures"]]
     load_failure(path)
     (first, *_) = record["failures"]
