@@ -1,4 +1,4 @@
 """What judged dispatches show besides a verdict, of which it is no part.
 
-How far outputs are from the real numbers, measured always, and which of the permitted arithmetics integers go through.
+How far outputs are from the real numbers, measured always.
 """

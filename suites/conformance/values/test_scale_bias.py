@@ -5,6 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcts.specs import DataType, ScaleBias
+from dmlcts.specs.arithmetic.integer_arithmetic import (
+    FRACTIONAL,
+    NEGATIVE,
+    WHOLE,
+    Observation,
+    distinguishing_inputs,
+    named,
+)
 from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
@@ -13,14 +21,6 @@ from dmlcts.suites.generation.drawn import values as drawn
 from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
-from dmlcts.suites.measuring.integer_arithmetic import (
-    FRACTIONAL,
-    NEGATIVE,
-    WHOLE,
-    Observation,
-    distinguishing_inputs,
-    named,
-)
 from dmlcts.suites.running.markers import checks
 
 FACTORS = (

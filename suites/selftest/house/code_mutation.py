@@ -13,7 +13,7 @@ signs and ``not``, conditions (negated), returned values (dropped), slices (a bo
 functions (min/max, any/all, floor/ceil, zeros/ones, ...), and statements (dropped). What is not: text,
 annotations, decorators, imports, and assertions.
 
-Why no library does this, as tried in November 2026 on ``suites/measuring/integer_arithmetic.py`` and its 51 tests:
+Why no library does this, as tried in November 2026 on ``specs/arithmetic/integer_arithmetic.py`` and its 51 tests:
 mutmut 3.8.1, the closest, forks and chooses tests by the functions that they call, but only in a copy below
 ``src/dmlcts`` (here folders are imported under other names than their paths), where it took as long as this program;
 it changes neither decorated functions nor what stands outside functions (62 of the 341 explained changes), and numbers

@@ -105,6 +105,7 @@ TARGETS = (  # the first that fits counts
     Target("specs/oracle/exact*", _EXACT),
     Target("specs/oracle/outcome*", _OUTCOMES),
     Target("specs/arithmetic/vector*", _VECTORISED),
+    Target("specs/arithmetic/integer_arithmetic*", _within("exact_oracle", "integer_arithmetic")),
     Target("specs/arithmetic/last_place*", _REFERENCES),
     Target("specs/arithmetic/*", _EXACT),
     Target("specs/functions/*", _FUNCTIONS),
@@ -123,7 +124,6 @@ TARGETS = (  # the first that fits counts
     ),
     Target("suites/generation/distinct*", (*_within("generation", "distinct_values"), *_JUDGING)),
     Target("suites/cases/memory*", _JUDGING),
-    Target("suites/measuring/integer_arithmetic*", _within("measuring", "integer_arithmetic")),
     Target("suites/attribution/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
     Target("suites/judging/neighbours*", _within("judging/state", "neighbours", "neighbours_chosen", "state")),
     Target("suites/running/accounts*", _JUDGING),

@@ -13,7 +13,7 @@ import pytest
 
 from dmlcts.specs import DataType
 from dmlcts.specs.arithmetic.binary_format import BINARY32, BINARY64, Format
-from dmlcts.suites.measuring.integer_arithmetic import (
+from dmlcts.specs.arithmetic.integer_arithmetic import (
     FRACTIONAL,
     GROUPS,
     NEGATIVE,
