@@ -3,9 +3,9 @@
 It follows the rules of ``specs/README.md`` ("What the oracle accepts") word by word and prefers being
 obviously right to being fast; the rule numbers in the docstrings below are those of that page. ScaleBias has
 its modules, ``exact_floating_scale_bias`` and ``exact_integer_scale_bias``; all rest on ``real_number``,
-``binary_format``, ``value_sets`` and ``integer_range``. No code is shared with the vectorised oracle, and no
-floating-point arithmetic decides anything here: a ``float`` occurs only as one of the two infinities, and in
-messages.
+``binary_format``, ``value_sets`` and ``integer_range``. It reads the same parsed tables as the vectorised oracle and
+shares no arithmetic with it. No run uses it: it is the second opinion that the selftests ask. No floating-point
+arithmetic decides anything here: a ``float`` occurs only as one of the two infinities, and in messages.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The vectorised oracle of formulas with several inputs and types: numpy over whole arrays.
 
 A value is a list of alternatives, arrays in which element i of each is one value that element i may have, and a mask of
-the elements that may have any. It shares no code with the exact oracle. Approximate results have one of their own,
-:mod:`dmlcts.specs.approximation.in_arrays`.
+the elements that may have any. It shares no arithmetic with the exact oracle. Approximate results have one of their
+own, :mod:`dmlcts.specs.approximation.in_arrays`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a statement says of one element, in Python integers and exact rounding; no code of ``in_arrays`` is shared."""
+"""What a statement says of one element, in Python integers and exact rounding; ``in_arrays`` computes apart from it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A plain implementation of the operators, made to be broken: every step is a method that a mutant overrides.
 
-It is right, vectorised, and deliberately simple; it shares no code with the oracles or with the cpu backend.
+It is right, vectorised, and deliberately simple; it shares no arithmetic with the oracles or with the cpu backend.
 """
 
 from __future__ import annotations

@@ -157,6 +157,49 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circles(graph) == []
 
 
+EXACT = ("oracle.exact", "oracle.exact_typed", "oracle.exact_integer_scale_bias", "oracle.exact_floating_scale_bias")
+VECTORISED = (
+    "oracle.vectorised",
+    "oracle.vector_typed",
+    "oracle.vector_integer_scale_bias",
+    "oracle.vector_scale_bias",
+)
+SECOND_OPINIONS = ("oracle.exact", "oracle.exact_typed", "approximation.exactly", "approximation.exact_bounds")
+
+
+def shared_arithmetic(graph: dict[str, set[str]]) -> set[str]:
+    """What computes for both oracles, or is a part of one and imported by the other."""
+    exact, vectorised = (
+        set().union(*(graph[f"dmlcts.specs.{name}"] for name in names)) for names in (EXACT, VECTORISED)
+    )
+    both = {name for name in exact & vectorised if ".arithmetic." in name}
+    crossing = {f"dmlcts.specs.{name}" for name in VECTORISED} & exact
+    return both | crossing | ({f"dmlcts.specs.{name}" for name in EXACT} & vectorised)
+
+
+def test_the_two_oracles_share_no_arithmetic() -> None:
+    graph = module_arrows()
+    assert shared_arithmetic(graph) == set()
+    for name, target in (("vectorised", "arithmetic.binary_format"), ("vectorised", "oracle.exact")):
+        module = f"dmlcts.specs.oracle.{name}"
+        planted = graph | {module: graph[module] | {f"dmlcts.specs.{target}"}}
+        assert shared_arithmetic(planted) == {f"dmlcts.specs.{target}"}
+
+
+def asks_for_second_opinions(graph: dict[str, set[str]]) -> set[str]:
+    """The modules of second opinions that anything but another of them imports."""
+    second = {f"dmlcts.specs.{name}" for name in SECOND_OPINIONS}
+    return {name for module, names in graph.items() if module not in second for name in names & second}
+
+
+def test_no_run_asks_for_a_second_opinion() -> None:
+    graph = module_arrows()
+    assert asks_for_second_opinions(graph) == set()
+    judge = "dmlcts.suites.judging.outputs"
+    planted = graph | {judge: graph[judge] | {"dmlcts.specs.oracle.exact"}}
+    assert asks_for_second_opinions(planted) == {"dmlcts.specs.oracle.exact"}
+
+
 @pytest.mark.parametrize("top", FLOORS)
 def test_each_room_imports_from_lower_floors_only(top: str) -> None:
     floors = [f"{top}.{room}".removesuffix(".") for room in FLOORS[top]]
