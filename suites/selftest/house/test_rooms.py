@@ -81,6 +81,7 @@ FLOORS = {
 
 # What asks and judges knows no report: what both need, such as how a count is written, lives in ``specs``.
 BEFORE_REPORTS = ("suites.isolation", "suites.cases", "suites.generation", "suites.batches", "suites.judging")
+SUITES = ROOT / "suites" / "__init__.py"
 
 
 def modules() -> Iterator[Path]:
@@ -279,6 +280,15 @@ def test_each_room_states_what_lives_there_and_what_does_not() -> None:
             assert len(docstring.split()) >= 8, (
                 f"{path.relative_to(ROOT)} says too little of what lives there: {docstring!r}"
             )
+
+
+def test_the_suites_list_each_room_once_and_the_conformance_tests_first() -> None:
+    listed = re.findall(
+        r"``(\w+)``(?=[^\n]*: )", ast.get_docstring(ast.parse(SUITES.read_text(encoding="utf-8"))) or ""
+    )
+    rooms = {path.name for path in SUITES.parent.iterdir() if (path / "__init__.py").is_file()}
+    assert sorted(listed) == sorted(rooms)
+    assert listed[0] == "conformance"
 
 
 def test_each_room_is_packaged() -> None:
