@@ -356,6 +356,72 @@ def grouped_departures(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(groups.values())
 
 
+def worst_departures(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The departures of :func:`grouped_departures`, the worst first: by outcome, then by how many rows fail so."""
+
+    def badness(row: Mapping[str, Any]) -> tuple[int, int]:
+        broken = [
+            outcome
+            for cell in row["cells"]
+            if cell is not None and (outcome := Outcome(cell["outcome"])).breaks_conformance
+        ]
+        return min(outcome.rank for outcome in broken), -len(broken) * len(row["data_types"])
+
+    return sorted(grouped_departures(document), key=badness)
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """What the columns of a comparison made of an operator, all clauses and types together.
+
+    Attributes:
+        operator: the ``OperatorDesc`` name.
+        kinds: "fail", "none" (something is not supported), "pass" or "absent", for each column.
+        words: the cells in words: "✗ 12", "○ 3", "✓".
+        failing: how many clause rows fail, in all columns together.
+    """
+
+    operator: str
+    kinds: tuple[str, ...]
+    words: tuple[str, ...]
+    failing: int
+
+    @property
+    def differs(self) -> bool:
+        """Whether columns that judged the operator differ in kind."""
+        return len(set(self.kinds) - {"absent"}) > 1
+
+
+def operator_rows(document: Mapping[str, Any], which: Sequence[int]) -> list[OperatorRow]:
+    """The operators of a comparison, those with most failing rows first.
+
+    Args:
+        document: a comparison.
+        which: the numbers of its columns to look at.
+    """
+    counts: dict[str, list[Counter[str]]] = {}
+    for row in document["matrix"]:
+        cells = counts.setdefault(row["operator"], [Counter() for _ in which])
+        for place, number in enumerate(which):
+            cells[place].update(row["cells"][number] or {})
+    rows = []
+    for operator, cells in counts.items():
+        kinds, words, failing = zip(*map(_operator_cell, cells), strict=True)
+        rows.append(OperatorRow(operator, kinds, words, sum(failing)))
+    return sorted(rows, key=lambda row: (-row.failing, row.operator))
+
+
+def _operator_cell(counts: Mapping[str, int]) -> tuple[str, str, int]:
+    """The kind of a cell, its words, and how many rows fail."""
+    failing = sum(count for outcome, count in counts.items() if Outcome(outcome).breaks_conformance)
+    idle = sum(count for outcome, count in counts.items() if Outcome(outcome).did_not_run)
+    if failing:
+        return "fail", f"✗ {failing}", failing
+    if idle:
+        return "none", f"○ {idle}", 0
+    return ("pass", "✓", 0) if counts else ("absent", "", 0)
+
+
 def grouped_behaviours(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Behaviours; element types that all columns treat alike share one entry, with ``data_types``."""
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}

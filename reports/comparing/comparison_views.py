@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jinja2
@@ -19,11 +19,17 @@ from dmlcts.reports.comparing.comparison import (
     grouped_departures,
     made_with_cells,
     matrix_cell,
+    operator_rows,
     short,
+    worst_departures,
 )
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
 from dmlcts.reports.views.html import template
+from dmlcts.specs.number_text import many
 
+OPERATORS_SHOWN = 30
+DEPARTURES_SHOWN = 10
+EXAMPLE_SHOWN = 140
 _STYLES = {"pass": "", "fail": "bold", "partly": "", "none": "dim", "absent": "dim"}
 
 
@@ -44,8 +50,14 @@ def _table(title: str, *headings: str) -> Table:
     return made
 
 
-def print_comparison(document: Mapping[str, Any], console: Console) -> None:
-    """Print the matrix, every departure with an example of each column, and what is open side by side."""
+def print_comparison(document: Mapping[str, Any], console: Console, *, brief: bool = False) -> None:
+    """Print the matrix, every departure with an example of each column, and what is open side by side.
+
+    Args:
+        document: a comparison.
+        console: where to print.
+        brief: only operators on which the columns differ and the worst departures; the rest is counted.
+    """
     columns = document["columns"]
     for column, (tables, suite) in zip(columns, made_with_cells(columns), strict=True):
         if column["available"]:
@@ -60,6 +72,9 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     if not ran:
         return
     which = [number for number, column in enumerate(columns) if column["available"]]
+    if brief:
+        _print_brief(document, which, console)
+        return
     labels = [column["label"] for column in ran]
     table = _table("Clause rows (a clause on one element type)", "operator", "subject", *labels)
     for row in document["matrix"]:
@@ -103,6 +118,60 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
                 table.add_row(*(Text(mapped[name]) for name in ("what", "to", "by", "note")))
             console.print()
             console.print(table)
+
+
+def _shortened(text: str) -> str:
+    """A text on one line, cut where it is longer than two lines of a terminal."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= EXAMPLE_SHOWN else f"{flat[: EXAMPLE_SHOWN - 1]}…"
+
+
+def _print_brief(document: Mapping[str, Any], which: Sequence[int], console: Console) -> None:
+    """Print the operators on which the columns differ, the worst first, the worst departures, and how much is left.
+
+    Args:
+        document: a comparison.
+        which: the numbers of the columns that ran.
+        console: where to print.
+    """
+    labels = [document["columns"][number]["label"] for number in which]
+    differing = [row for row in operator_rows(document, which) if row.differs]
+    alike = len(operator_rows(document, which)) - len(differing)
+    if differing:
+        console.print()
+        console.print(Text("Operators on which they differ: ✗ failing clause rows, ○ not supported"))
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+        for heading in ("", *labels):
+            table.add_column(Text(one_line(heading)), overflow="fold")
+        for row in differing[:OPERATORS_SHOWN]:
+            table.add_row(short(row.operator), *map(Text, row.words))
+        console.print(table)
+    left = len(differing) - OPERATORS_SHOWN
+    if left > 0:
+        console.print(Text(f"… and {many(left, 'more operator')}"))
+    if alike:
+        console.print(Text(f"All treat {many(alike, 'operator')} alike."))
+    departures = worst_departures(document)
+    for departure in departures[:DEPARTURES_SHOWN]:
+        console.print()
+        types = ", ".join(departure["data_types"])
+        named = f"{short(departure['operator'])} {departure['clause']} ({departure['obligation']}) on {types}"
+        console.print(Text(one_line(named), style="bold"))
+        for number in which:
+            cell = departure["cells"][number]
+            kind, content = departure_cell(cell, True)
+            if kind == "fail":
+                shown = f": {_shortened(example_text(cell['example']))}" if "example" in cell else ""
+                console.print(Text(one_line(f"  {document['columns'][number]['label']}: {content}{shown}")))
+    behaviours = sum(row["differ"] for row in grouped_behaviours(document))
+    more = len(departures) - DEPARTURES_SHOWN
+    counts = [many(more, "more departure")] if more > 0 else []
+    counts += (
+        [f"{many(behaviours, 'open behaviour')} that differ{'s' if behaviours == 1 else ''}"] if behaviours else []
+    )
+    counts += [many(len(document["accuracy"]), "largest error")] if document.get("accuracy") else []
+    console.print()
+    console.print(Text(f"-v prints {', '.join([*counts, 'the count of rows of each subject'])}."))
 
 
 def _row(*cells: str) -> str:

@@ -92,6 +92,30 @@ def bound_near_worst(row: Row, *, strict: bool) -> float | None:
     return None if worst is None else worst[5 if strict else 4]
 
 
+def share_of_bound(row: Row) -> float:
+    """The largest error as a share of the bound that is judged there; -1 where any value will do."""
+    bound = bound_near_worst(row, strict=False)
+    if row["ulp"] is None or bound is None:
+        return -1.0
+    return float(row["ulp"]["error"] / bound) if bound else 0.0
+
+
+def ulp_text(error: float) -> str:
+    """An error in units of the last place as people write numbers: "719.7", "26,800", "4.823e+40"."""
+    return f"{error:,.0f}" if 1000 <= error < 1e7 else f"{error:.4g}"
+
+
+def error_of_bound(row: Row) -> str:
+    """The largest error and the bound that is judged there: "719.7 of 26,800 ULP"."""
+    if row["ulp"] is None:
+        return "no error in ULP"
+    error, bound = ulp_text(row["ulp"]["error"]), bound_near_worst(row, strict=False)
+    if bound is not None:
+        return f"{error} of {ulp_text(bound)} ULP"
+    bounded = bounded_error(row)
+    return f"{error} ULP" + (f" ({ulp_text(bounded)} where bounded)" if bounded is not None else "")
+
+
 def bounded_error(row: Row) -> float | None:
     """The largest error where a bound is judged, if it is another than the largest of all; else ``None``."""
     bounded = [bucket[3] for bucket in row["range"] if bucket[4] is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +15,16 @@ from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.measured import (
     bound_near_worst,
     bounded_error,
+    error_of_bound,
     error_text,
     operands,
     percent,
     remark,
     result,
+    share_of_bound,
     share_within,
     side_by_side,
+    ulp_text,
 )
 from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
 from dmlcts.reports.views.markdown import cell, code, table
@@ -28,8 +32,12 @@ from dmlcts.reports.views.markdown import cell, code, table
 Column = tuple[str, Mapping[str, Any] | None]
 """A label, and a results document; ``None`` where there is none."""
 
+EXPLAINED_BRIEFLY = (
+    "First the largest error as a share of the bound that is judged there, in units of the last place at the real "
+    "result, with operands and result; any: any value is permitted. lost: NaN or infinity for a real result within "
+    "the range. Subnormals that may be flushed, and what has no finite real result, are not among them."
+)
 HEADINGS = ("operator", "types", "ULP", "at", "got", "judged", "strict", "absolute", "≤ ½ ULP", "results")
-_NARROW = (0, 1, 2, 5, 6, 7, 8, 9)
 EXPLAINED = (
     "ULP: the largest error in units of the last place at the real result, with its operands and what came out; where "
     "any value is permitted there, also the largest where a bound is judged. lost: NaN or infinity for a real result "
@@ -108,18 +116,38 @@ def print_accuracy(columns: Sequence[Column], console: Console) -> None:
         return
     label, results = columns[0]
     console.print(Text(one_line(f"Largest errors of {label}"), style="bold"))
-    rows = list(cells(results or {}))
-    short_rows = [[row[place] for place in _NARROW] for row in (list(HEADINGS), *rows)]
-    widths = [max(map(len, column)) for column in zip(*short_rows, strict=True)]
-    for number, narrow in enumerate(short_rows):
-        line = "  ".join(f"{content:<{width}}" for content, width in zip(narrow, widths, strict=True)).rstrip()
-        console.print(Text(one_line(line)), soft_wrap=True)
-        if number and rows[number - 1][3]:
-            sentence = f"  {rows[number - 1][3]} gives {rows[number - 1][4]}"
-            console.print(Text(one_line(sentence), style="dim"), soft_wrap=True)
-    console.print(Text(EXPLAINED))
+    for line in _entries(results or {}, max(40, console.width)):
+        console.print(Text(line), soft_wrap=True)
+    console.print(Text(EXPLAINED_BRIEFLY))
     for sentence in remarks(results or {}):
-        console.print(Text(one_line(sentence)), soft_wrap=True)
+        console.print(Text(one_line(sentence)))
+
+
+def _entries(results: Mapping[str, Any], width: int) -> Iterator[str]:
+    """The lines of each operator and signature, the largest share of the bound first; none is longer than ``width``."""
+    rows = [(operator, types, row) for operator, types, (row,) in side_by_side([results]) if row is not None]
+    rows.sort(key=lambda entry: -share_of_bound(entry[2]))
+    for operator, types, row in rows:
+        share = share_of_bound(row)
+        first = f"{error_of_bound(row):28}  {short(operator)} on {types}"
+        lost = row["apart"].get("lost", 0)
+        strict = bound_near_worst(row, strict=True) if row["range"] else None
+        absolute = error_text(row["absolute"]["error"]) if row["absolute"] else "none"
+        facts = [f"{lost:,} lost"] if lost else []
+        facts += [f"strict bound {ulp_text(strict)}"] if strict is not None else []
+        facts += [f"absolute {absolute}", f"{percent(share_within(row, 0.5))} of {row['elements']:,} within ½ ULP"]
+        lines = [first, "; ".join(facts)]
+        if row["ulp"]:
+            lines.insert(1, f"{operands(row, row['ulp'])} gives {result(row, row['ulp'])}")
+        start = f"{share:5.2f}  " if share >= 0 else "  any  "
+        for number, line in enumerate(lines):
+            yield from textwrap.wrap(
+                one_line(line),
+                width,
+                initial_indent=" " * 7 if number else start,
+                subsequent_indent=" " * 9,
+                drop_whitespace=True,
+            )
 
 
 _SEVERAL = "Largest errors in ULP (absolute)"

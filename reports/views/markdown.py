@@ -17,7 +17,7 @@ from markupsafe import escape
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import accounts, with_waived
-from dmlcts.reports.documents.wording import places, short
+from dmlcts.reports.documents.wording import places, short, type_order
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.known import Known, known_implementations, likenesses
 from dmlcts.reports.summaries.overview import Cell, Entry, Failure, Matrix, Overview, grouped, outcome_of, overview
@@ -120,16 +120,29 @@ def _worst(matrix: Matrix, column: int) -> Cell | None:
 
 
 def _matrix(view: Overview) -> Iterator[str]:
-    types = list(dict.fromkeys(name for matrix in view.matrices for name in matrix.data_types))
-    rows = []
-    for name in types:
-        cells = []
-        for matrix in view.matrices:
-            worst = _worst(matrix, matrix.data_types.index(name)) if name in matrix.data_types else None
-            fine = worst is not None and worst.outcome in (Outcome.PASS, Outcome.CHARACTERISED)
-            cells.append("✓ unlisted" if fine and name in matrix.unlisted else _text_of(worst))
-        rows.append([name, *cells])
-    yield from table(["", *(short(matrix.operator) for matrix in view.matrices)], rows)
+    """The operators that fail, a line each, and the others in words."""
+    failing = sorted((matrix for matrix in view.matrices if matrix.broken), key=lambda matrix: -matrix.broken)
+    if failing:
+        types = sorted({name for matrix in failing for name in matrix.data_types}, key=type_order)
+        rows = []
+        for matrix in failing:
+            cells = []
+            for name in types:
+                worst = _worst(matrix, matrix.data_types.index(name)) if name in matrix.data_types else None
+                fine = worst is not None and worst.outcome in (Outcome.PASS, Outcome.CHARACTERISED)
+                cells.append("✓ unlisted" if fine and name in matrix.unlisted else _text_of(worst))
+            rows.append([short(matrix.operator), *cells])
+        yield from table(["", *types], rows)
+        yield ""
+    others = [matrix for matrix in view.matrices if not matrix.broken]
+    partly = [matrix for matrix in others if matrix.outcome not in (Outcome.PASS, Outcome.CHARACTERISED)]
+    holding = len(others) - len(partly)
+    if holding:
+        noun = "other operator" if failing else "operator"
+        yield f"{many(holding, noun)} {'holds' if holding == 1 else 'hold'}."
+    if partly:
+        names = ", ".join(code(short(matrix.operator)) for matrix in partly)
+        yield f"No failure, but clauses that were waived, not supported or did not run: {names}."
 
 
 def _ended(entry: Entry) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import FactorsTable, OperatorTable
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.combinations.coverage import covered
 from dmlcts.suites.combinations.covering import covering_array
@@ -68,13 +69,16 @@ def spared_levels(factors: FactorsTable, space: Space, data_type: DataType, prof
                 yield f"{factor.name} {level} {amount} ({why})"
 
 
-def print_combinations(tables: Tables, print_line: PrintLine, profile: str = "quick") -> int:
+def print_combinations(
+    tables: Tables, print_line: PrintLine, profile: str = "quick", *, everything: bool = True
+) -> int:
     """Say, operator by operator, which pairs of levels there are, which are covered, and why the others are not.
 
     Args:
         tables: the tables.
         print_line: is given each line.
         profile: whose covering arrays are looked at.
+        everything: whether to list each operator and type and each pair that cannot be, or only how many there are.
 
     Returns:
         How many pairs that the profile asks for its covering arrays miss.
@@ -82,7 +86,7 @@ def print_combinations(tables: Tables, print_line: PrintLine, profile: str = "qu
     factors = tables.factors
     if factors is None:
         return 0
-    missed = 0
+    missed = cases = pairs_possible = pairs_required = 0
     excluded: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     spared: dict[str, list[str]] = defaultdict(list)
     print_line(f"combinations: pairs of levels in the {profile} profile, by operator and data type")
@@ -93,26 +97,39 @@ def print_combinations(tables: Tables, print_line: PrintLine, profile: str = "qu
         can, wanted, seen = possible(space, 2), asked(space, 2), covered(space, rows, 2)
         missing = int((wanted & ~seen).sum()) // 2
         missed += missing
-        print_line(
-            f"  {name}: {len(rows)} cases; {int(can.sum()) // 2} pairs possible, {int(wanted.sum()) // 2} asked for, "
-            f"{missing} of those missing"
-        )
+        cases += len(rows)
+        pairs_possible += int(can.sum()) // 2
+        pairs_required += int(wanted.sum()) // 2
+        if everything or missing:
+            print_line(
+                f"  {name}: {len(rows)} cases; {int(can.sum()) // 2} pairs possible, "
+                f"{int(wanted.sum()) // 2} asked for, {missing} of those missing"
+            )
         for reason, pairs in excluded_pairs(space).items():
             for pair in pairs:
                 excluded[reason][pair].append(name)
         for line in spared_levels(factors, space, data_type, profile):
             spared[line].append(name)
-    everything = [f"{table.short_name} {data_type.name}" for table, data_type, _ in _spaces(tables, profile)]
+    if not everything:
+        impossible = len({pair for by_pair in excluded.values() for pair in by_pair})
+        print_line(
+            f"  {many(cases, 'case')}; {pairs_possible:,} pairs possible, {pairs_required:,} asked for, "
+            f"{missed:,} of those missing"
+        )
+        print_line(f"  {many(impossible, 'kind')} of pairs that cannot be, by {many(len(excluded), 'constraint')}")
+        print_line(f"  {many(len(spared), 'level')} that the profile combines with fewer others")
+        return missed
+    all_names = [f"{table.short_name} {data_type.name}" for table, data_type, _ in _spaces(tables, profile)]
     texts = {row.id: row.text for row in factors.constraints}
     print_line("combinations that cannot be, by constraint")
     for reason, by_pair in excluded.items():
         suffix = f": {texts[reason]}" if reason in texts else ""
         print_line(f"  {reason}{suffix}")
         for pair, names in by_pair.items():
-            print_line(f"    {pair}{_reported(names, everything)}")
+            print_line(f"    {pair}{_reported(names, all_names)}")
     print_line(f"levels that the {profile} profile combines with fewer others")
     for line, names in spared.items():
-        print_line(f"  {line}{_reported(names, everything)}")
+        print_line(f"  {line}{_reported(names, all_names)}")
     return missed
 
 

@@ -24,6 +24,7 @@ def compare(
     html_path: str | None,
     markdown_path: str | None,
     mixed: bool,
+    verbose: bool,
     workers: str,
     **options: Any,
 ) -> None:
@@ -33,6 +34,8 @@ def compare(
     process. The column of a backend that cannot run here says why. Each column names the digest of its tables and the
     suite's commit. The command refuses runs of different tables; --mixed compares and marks them. Exit code 0 whatever
     the verdicts, 2 for a mistake in the command or different tables, 3 if no backend can run.
+
+    The command prints the operators on which the columns differ, and the worst departures. -v prints everything.
 
     \b
     dmlcts compare cpu onnxruntime torch directml wgpu
@@ -69,7 +72,7 @@ def compare(
             write_text(Path(path), text(document))
     if json_path is not None:
         write_json(Path(json_path), document)
-    print_comparison(document, PlainConsole())
+    print_comparison(document, PlainConsole(), brief=not verbose)
     for written in (json_path, html_path, markdown_path):
         if written is not None:
             print_line(f"written: {written}")

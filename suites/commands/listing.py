@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -184,6 +185,7 @@ def print_coverage(
     print_line: Callable[[str], object],
     declared: Mapping[str, int] | None = None,
     alone: Mapping[str, int] | None = None,
+    everything: bool = True,
 ) -> list[str]:
     """Say which tests check each clause, and what it catches.
 
@@ -193,12 +195,13 @@ def print_coverage(
         print_line: is given each line.
         declared: how many mutants of the catalogue break each clause; ``None`` outside a checkout.
         alone: how many mutants were caught by this clause and no other, from a proof; ``None`` without one.
+        everything: whether to list each clause, or only how many there are.
 
     Returns:
         The ids of the clauses that no test checks.
     """
-    unchecked = []
-    for clause in tables.clauses:
+    unchecked = [clause.id for clause in tables.clauses if clause.id not in tests]
+    for clause in tables.clauses if everything else ():
         power = []
         if declared is not None:
             power.append(f"{declared.get(clause.id, 0)} mutants break it")
@@ -208,12 +211,30 @@ def print_coverage(
         for test in tests.get(clause.id, ()):
             print_line(f"  {test}")
         if clause.id not in tests:
-            unchecked.append(clause.id)
             print_line("  no test")
     print_line(f"{many(len(tables.clauses), 'clause')}, {len(unchecked)} of them checked by no test")
+    if not everything:
+        _print_coverage_counts(tables, tests, print_line, declared, alone)
     for clause_id in unchecked:
         print_line(f"no test checks {clause_id}")
     return unchecked
+
+
+def _print_coverage_counts(
+    tables: Tables,
+    tests: Mapping[str, Sequence[str]],
+    print_line: Callable[[str], object],
+    declared: Mapping[str, int] | None,
+    alone: Mapping[str, int] | None,
+) -> None:
+    """Say of how many clauses each kind is, how many tests check them, and how many mutants break them."""
+    obligations = Counter(clause.obligation for clause in tables.clauses)
+    print_line("  " + ", ".join(f"{count:,} {obligation}" for obligation, count in sorted(obligations.items())))
+    print_line(f"  checked by {many(len({test for names in tests.values() for test in names}), 'test')}")
+    for counts, words in ((declared, "are broken by a mutant"), (alone, "caught a mutant that no other clause caught")):
+        if counts is not None:
+            broken = sum(counts.get(clause.id, 0) > 0 for clause in tables.clauses)
+            print_line(f"  {broken:,} {words} ({many(sum(counts.values()), 'mutant')})")
 
 
 def compare_pages(paths: Iterable[str], tables: Tables, print_line: Callable[[str], object]) -> int:

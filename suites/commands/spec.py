@@ -93,16 +93,17 @@ def upgrade(path: str) -> None:
 @spec.command()
 @options_of("spec coverage")
 @judges_nothing
-def coverage(extra_tables: tuple[str, ...], proof: str | None) -> None:
-    r"""List which tests check each clause, how many mutants break it, and which combinations are tried.
+def coverage(extra_tables: tuple[str, ...], proof: str | None, everything: bool) -> None:
+    r"""Count the clauses that tests check and mutants break, and the combinations that are tried.
 
-    For each operator and data type, the command lists the pairs of levels (specs/shared/factors.yaml), the pairs that
-    the quick profile requires, and the pairs that it skips, with the reason: a constraint or the cost. Exit code 1 if
-    no test checks a clause, or a required pair is missing.
+    With --all, the command lists the tests of each clause, and for each operator and data type the pairs of levels
+    (specs/shared/factors.yaml), the pairs that the quick profile requires, and the pairs that it skips, with the
+    reason: a constraint or the cost. Exit code 1 if no test checks a clause, or a required pair is missing.
 
     \b
     dmlcts spec coverage
-    dmlcts spec coverage --proof proof.json
+    dmlcts spec coverage --all
+    dmlcts spec coverage --all --proof proof.json
     """
     from collections import Counter
 
@@ -119,9 +120,11 @@ def coverage(extra_tables: tuple[str, ...], proof: str | None) -> None:
     alone = None if proof is None else powers(load_proof(proof))
     loaded = load_tables(*map(Path, extra_tables))
     unchecked = print_coverage(
-        loaded, functions_by_clause(Settings.read(extra_tables=extra_tables)), print_line, declared, alone
+        loaded, functions_by_clause(Settings.read(extra_tables=extra_tables)), print_line, declared, alone, everything
     )
-    missed = print_combinations(loaded, print_line)
+    missed = print_combinations(loaded, print_line, everything=everything)
+    if not everything:
+        print_line("`dmlcts spec coverage --all` lists each clause with its tests, and each combination")
     sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 
 

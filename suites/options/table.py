@@ -437,6 +437,7 @@ _RUNNING: Final = (
         at=(
             "run",
             At("migrate", help="Print everything, operator by operator."),
+            At("compare", help="Print everything: each row, departure, open behaviour, largest error and mapping."),
             At("backends", help="Also print where each is installed from; with --check, every operator and type."),
         ),
         kind=Kind.FLAG,
@@ -789,6 +790,13 @@ _COMPARING: Final = (
         at=("spec coverage",),
         kind=Kind.PATH,
         metavar=_FILE,
+    ),
+    Option(
+        "everything",
+        ("--all",),
+        "List every clause with its tests, and every combination with the constraint that rules it out.",
+        at=("spec coverage",),
+        kind=Kind.FLAG,
     ),
     Option(
         "known",

@@ -277,7 +277,7 @@ def test_bad_input_is_one_clear_line_and_2(
 
 @pytest.mark.size("thorough")
 def test_coverage_names_a_test_for_every_clause(dmlcts: Callable[..., Any]) -> None:
-    ran = dmlcts("spec", "coverage")
+    ran = dmlcts("spec", "coverage", "--all")
     assert ran.code == 0, ran.out
     assert "0 of them checked by no test" in ran.out
     assert "test_clamping.py::test_inverted_bounds" in ran.out.replace("\n", "")

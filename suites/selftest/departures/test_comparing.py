@@ -22,6 +22,8 @@ from dmlcts.reports.comparing.comparison import (
     grouped_departures,
     labelled,
     matrix_cell,
+    operator_rows,
+    worst_departures,
 )
 from dmlcts.reports.comparing.comparison_views import html, markdown, print_comparison
 from dmlcts.reports.comparing.judged import EXAMPLES
@@ -179,6 +181,35 @@ def test_runs_that_are_not_alike_are_reported(compared: dict[str, Any]) -> None:
     assert "note: the runs differ in profile" in console.export_text()
     assert "Note: the runs differ in profile" in markdown(document)
     assert "the runs differ in profile" in html(document)
+
+
+def test_a_brief_comparison_shows_what_differs_the_worst_first() -> None:
+    folder = EXAMPLES / "all_operators"
+    columns = read_all([str(folder / f"{name}.results.json.gz") for name in ("onnxruntime", "torch")])
+    document = compare(columns, load_tables())
+    rows = operator_rows(document, (0, 1))
+    assert [row.failing for row in rows] == sorted((row.failing for row in rows), reverse=True)
+    assert not next(row for row in rows if row.operator.endswith("_TANH")).failing
+    worst = worst_departures(document)
+    assert worst[0]["clause"].startswith("divide.")
+    assert len(worst) == len(grouped_departures(document))
+    console = Console(record=True, width=80, file=io.StringIO())
+    print_comparison(document, console, brief=True)
+    text = console.export_text()
+    assert text.index("divide.zero") < text.index("clip.bounds.inverted")
+    assert "-v prints " in text
+    assert len(text.splitlines()) < 160
+    assert len(worst) > 10, "and so it was cut"
+
+
+def test_columns_that_are_alike_show_no_operator() -> None:
+    (column,) = read_all([str(EXAMPLES / "all_operators/torch.results.json.gz")])
+    document = compare([column, Column("again", column.results)], load_tables())
+    console = Console(record=True, width=80, file=io.StringIO())
+    print_comparison(document, console, brief=True)
+    text = console.export_text()
+    assert "Operators on which they differ" not in text
+    assert "All treat 65 operators alike." in text
 
 
 def test_a_column_is_there_once() -> None:

@@ -230,6 +230,13 @@ def test_what_cannot_be_is_reported_with_its_constraint() -> None:
     assert "ROUND FLOAT32" in text
 
 
+def test_a_brief_account_counts_what_the_long_one_lists() -> None:
+    lines: list[str] = []
+    assert print_combinations(TABLES, lines.append, everything=False) == 0
+    assert len(lines) == 4
+    assert "0 of those missing" in lines[1]
+
+
 def test_a_hole_in_the_plan_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from dmlcts.suites.combinations import listing
 
@@ -242,6 +249,9 @@ def test_a_hole_in_the_plan_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
     lines: list[str] = []
     assert print_combinations(TABLES, lines.append) > 0
     assert not any(line.endswith(" 0 of those missing") for line in lines)
+    brief: list[str] = []
+    assert print_combinations(TABLES, brief.append, everything=False) > 0
+    assert any(line.startswith("  ROUND FLOAT32: ") for line in brief), "what is missing is named all the same"
 
 
 # -- several inputs ------------------------------------------------------------------------------------------------

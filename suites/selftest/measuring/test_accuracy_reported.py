@@ -18,11 +18,13 @@ from rich.console import Console
 from dmlcts.reports.comparing import difference as differences
 from dmlcts.reports.comparing.comparison import Column, compare
 from dmlcts.reports.comparing.comparison_views import html, markdown, print_comparison
+from dmlcts.reports.comparing.judged import EXAMPLES
 from dmlcts.reports.documents import accuracy
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.validation import DocumentError, load_document, load_results, validate_results
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.reports.summaries.error_plot import error_drawing
+from dmlcts.reports.summaries.measured import ulp_text
 from dmlcts.reports.views import accuracy as views
 from dmlcts.reports.views.html import page
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
@@ -100,10 +102,12 @@ def test_malformed_rows_are_refused(path: tuple[str, ...], value: Any) -> None:
 
 def test_one_run_is_reported_in_full() -> None:
     printed = shown(views.print_accuracy, [("mine", results(3))], width=80)
-    first = next(line for line in printed.splitlines() if line.startswith("ADD"))
-    assert first.split()[1] == "FLOAT32"
-    assert first.split()[2].startswith(("2.", "3."))
-    assert "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb) gives" in printed
+    first = next(line for line in printed.splitlines() if line.endswith(" ADD on FLOAT32"))
+    share, error, of, bound, unit = first.split()[:5]
+    assert error.startswith(("2.", "3."))
+    assert (of, unit) == ("of", "ULP")
+    assert float(share) == pytest.approx(float(error) / float(bound), abs=0.01)
+    assert "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb) gives" in " ".join(printed.split())
     assert "80.0 %" in printed, "four of five are exact"
     text = views.markdown([("mine", results(3))])
     assert "`ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)`" in text
@@ -142,10 +146,26 @@ def test_the_largest_error_where_a_bound_is_judged_stands_beside_a_larger_one() 
     written = results(3)
     row = next(row for row in written["accuracy"] if row["data_type"] == "FLOAT32")
     row["range"] = [[1, 0, 5, 0.75, 2.5, 1], [1, 64, 5, row["ulp"]["error"], None, None]]
-    first = next(line for line in shown(views.print_accuracy, [("mine", written)]).splitlines() if line[:3] == "ADD")
-    assert "0.75 where bounded" in first
+    printed = shown(views.print_accuracy, [("mine", written)]).splitlines()
+    first = next(line for line in printed if line.endswith("ADD on FLOAT32"))
+    assert first.startswith("  any  ")
+    assert "(0.75 where bounded)" in first
     row["range"][1][4] = 3.0
-    assert "where bounded" not in shown(views.print_accuracy, [("mine", written)]).split("ULP:")[0]
+    assert "where bounded" not in shown(views.print_accuracy, [("mine", written)])
+
+
+def test_no_line_of_a_run_is_wider_than_the_terminal_and_the_worst_share_is_first() -> None:
+    document = load_results(EXAMPLES / "all_operators/directml.results.json.gz")
+    for width in (40, 80):
+        printed = shown(views.print_accuracy, [("directml", document)], width=width).splitlines()[2:]
+        assert max(map(len, printed)) <= width
+    shares = [float(line[:5]) for line in printed if re.match(r" ?\d*\d\.\d\d  \d", line)]
+    assert len(shares) > 100
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_errors_and_bounds_are_written_as_people_write_numbers() -> None:
+    assert [ulp_text(error) for error in (719.7, 26_800.0, 4.823e40, 0.5)] == ["719.7", "26,800", "4.823e+40", "0.5"]
 
 
 def test_several_runs_stand_side_by_side() -> None:

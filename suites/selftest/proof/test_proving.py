@@ -197,7 +197,7 @@ def test_selftest_runs_and_writes_what_its_schema_states(tmp_path: Path, dmlcts:
     }
     assert "OneBytePastTheEnd (seed 0): killed under tensor.output.bounds" in ran.err
     assert "2 of 2 mutants killed under their clause" in ran.out.replace("\n", " ")
-    coverage = dmlcts("spec", "coverage", "--proof", "proof.json")
+    coverage = dmlcts("spec", "coverage", "--all", "--proof", "proof.json")
     assert coverage.code == 0, coverage.err
     assert ", 1 are caught by it alone" in next(
         line for line in coverage.out.splitlines() if line.startswith("tensor.output.bounds")

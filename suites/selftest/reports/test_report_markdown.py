@@ -43,7 +43,8 @@ def outside_code(text: str) -> str:
 def test_a_conformant_run_is_stated_in_a_few_lines() -> None:
     text = made(conformant())
     assert text.startswith("## ✅ CONFORMANT: `Example NX-2`\n")
-    assert "| INT8 | ✓ | ✓ unlisted | ✓ |" in text
+    assert "3 operators hold." in text
+    assert "\n|" not in text.partition("silent")[0]
     assert "Broken" not in text
     assert len(text.splitlines()) < 30
 
@@ -54,13 +55,29 @@ def test_a_failing_run_names_clauses_cases_and_replays() -> None:
     assert clause.quotation is not None
     assert text.startswith("## ❌ NOT CONFORMANT: `Example NX-2`\n")
     assert f"| `round.toward-infinity` | fail | `ROUND on FLOAT32` | `{clause.quotation.words}` |" in text
-    assert "| FLOAT32 | ✓ | **✗ 1** fail | ✓ |" in text
+    assert re.search(r"^\|  \| FLOAT32 \| FLOAT16 \| .*\bINT8\b", text, re.M)
+    assert re.search(r"^\| ROUND \| \*\*✗ 1\*\* fail \| ✓ \| .*✓ unlisted", text, re.M)
+    assert "| CLIP |" not in text
+    assert "2 other operators hold." in text
     assert "### 5 failing cases" in text
     assert "acceptable    -1.0 (0xbf800000)" in text
     assert (
         "```sh\ndmlcts replay failures/round.toward-infinity-round-float32-bf000000.yaml --backend nx.py:Nx\n```"
         in text
     )
+
+
+def test_operators_that_fail_stand_worst_first_and_what_did_not_run_is_named() -> None:
+    document = failing()
+    for row in document["clauses"]:
+        if row["operator"].endswith("CLIP") and row["data_type"] in ("INT8", "UINT8"):
+            row["outcome"] = "fail"
+        elif row["operator"].endswith("THRESHOLD") and row["data_type"] == "INT8":
+            row["outcome"] = "skipped"
+    text = made(document)
+    assert text.index("| CLIP |") < text.index("| ROUND |")
+    assert "waived, not supported or did not run: `THRESHOLD`." in text
+    assert "operators hold" not in text
 
 
 def test_a_selection_is_stated() -> None:

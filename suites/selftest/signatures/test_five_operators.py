@@ -113,7 +113,7 @@ def test_the_operators_are_shown_and_covered(
         capsys.readouterr()
         print_operator(PlainConsole(), tables, tables.operator(operator))
         assert tables.operator(operator).formula in " ".join(capsys.readouterr().out.split())
-    covered = dmlcts("spec", "coverage", "--tables", str(folder))
+    covered = dmlcts("spec", "coverage", "--all", "--tables", str(folder))
     assert covered.code == 0, covered.err
     assert all(f"{operator.lower().replace('_', '-')}.formula" in covered.out for operator in TABLES)
 
