@@ -6,6 +6,7 @@ XLA compiles a program for every shape, which takes some 60 ms. Arrays are there
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,8 @@ class JaxBackend:
         jax = load("jax", _INSTALL)
         for module in ("jax.numpy", "jax.scipy.special"):
             load(module, _INSTALL)
+        # JAX warns of every fork; those that other packages make here run another program at once.
+        warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called", category=RuntimeWarning)
         jax.config.update("jax_enable_x64", True)
         if cache:
             _keep_programs(jax, cache)
