@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmlcts.reports.documents.wording import many, places
+from dmlcts.reports.documents.wording import places
 from dmlcts.reports.summaries.causes import first_line
 from dmlcts.reports.summaries.fault_groups import UNEXAMINED
 from dmlcts.reports.summaries.overview import Failure, Group, outcome_of
+from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
 
 RowKey = tuple[str, str, str]
