@@ -65,7 +65,7 @@ FLOORS = {
         "conformance",
         "families",
         "sweeping.blocks",
-        "sweeping.crews",
+        "sweeping.worker_pools",
         "sweeping",
         "certification",
         "offline",
