@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -23,9 +22,13 @@ from dmlcts.reports.comparing.comparison import (
     short,
     worst_departures,
 )
-from dmlcts.reports.summaries.characters import escaped, one_line, visible
-from dmlcts.reports.views.html import template
+from dmlcts.reports.documents.wording import type_order
+from dmlcts.reports.summaries.characters import escaped, one_line
+from dmlcts.reports.views.html import environment, inlined, template
 from dmlcts.specs.number_text import many
+
+_FEW_DEPARTURES = 40
+"""So many departures are shown unfolded."""
 
 OPERATORS_SHOWN = 30
 DEPARTURES_SHOWN = 10
@@ -242,87 +245,33 @@ def markdown(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>dmlcts: {{ labels | join(", ") }}</title>
-<style>{{ style }}</style></head><body>
-<h1>Implementations compared</h1>
-<p>A row is a clause on one element type. ✓ right, ✗ wrong, ○ not supported: what the implementation has no way to
-express was not run.</p>
-{% for text in uneven %}<p><strong>Note:</strong> {{ text }}.</p>{% endfor %}
-<div class="wide"><table><thead><tr><th>implementation</th><th>version</th><th>level</th>
-<th>verdict</th><th>rows</th><th>tables</th><th>suite</th></tr>
-</thead><tbody>{% for column in columns %}<tr><td>{{ column.label }}</td>
-{% if column.available %}<td>{{ version(column) }}</td><td>{{ column.run.feature_level }}</td>
-<td>{{ column.verdict | replace("_", " ") }}</td><td>{% for name, times in column.outcomes.items() %}{{ times }}
-{{ name | replace("_", " ") }}{{ "" if loop.last else ", " }}{% endfor %}</td>
-{% for made in made_with[loop.index0] %}<td>{{ made }}</td>{% endfor %}
-{% else %}<td colspan="6">unavailable: {{ column.reason }}</td>{% endif %}</tr>
-{% endfor %}</tbody></table></div>
-<h2>By subject</h2>
-<div class="wide"><table><thead><tr><th>operator</th><th>subject</th>
-{% for column in columns %}<th>{{ column.label }}</th>
-{% endfor %}</tr></thead><tbody>
-{% for row in matrix %}<tr><td>{{ short(row.operator) }}</td><td>{{ row.subject }}</td>
-{% for cell in row.cells %}{% set told = matrix_cell(cell, columns[loop.index0].available) %}
-<td class="{{ told[0] }}">{{ told[1] or "unavailable" }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-<h2>Where they differ from the pages</h2>
-{% if not departures %}<p>Nowhere.</p>{% else %}
-<div class="wide"><table><thead><tr><th>clause</th><th>types</th>{% for column in columns %}<th>{{ column.label }}</th>
-{% endfor %}</tr></thead><tbody>
-{% for row in departures %}<tr><td><code>{{ row.clause }}</code> {{ row.obligation }}<small>{{ short(row.operator) }}:
-{{ row.text }}</small></td><td>{{ row.data_types | join(", ") }}</td>
-{% for cell in row.cells %}{% set told = departure_cell(cell, columns[loop.index0].available) %}
-<td class="{{ told[0] }}">{{ told[1] or "unavailable" }}{% if cell and cell.example is defined %}
-<small>{{ example_text(cell.example) }}</small>{% endif %}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>{% endif %}
-<h2>Where the pages leave it open</h2>
-<div class="wide"><table><thead><tr><th>clause</th><th>types</th><th></th>
-{% for column in columns %}<th>{{ column.label }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in behaviours %}<tr><td><code>{{ row.clause }}</code></td><td>{{ row.data_types | join(", ") }}</td>
-<td>{{ "≠ differ" if row.differ else "= alike" }}</td>{% for cell in row.cells %}
-<td{% if cell is none %} class="absent"{% endif %}>{{ cell or "" }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-{% if accuracy %}<h2>Largest errors</h2>
-<p>In units of the last place, and absolute in brackets.</p>
-<div class="wide"><table><thead><tr><th>operator</th><th>types</th>
-{% for column in columns %}<th>{{ column.label }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in accuracy %}<tr><td>{{ short(row.operator) }}</td><td>{{ row.types }}</td>
-{% for cell in row.cells %}<td{% if cell is none %} class="absent"{% endif %}>{{ error_cell(cell) }}</td>
-{% endfor %}</tr>{% endfor %}</tbody></table></div>{% endif %}
-{% for column in columns if column.available and column.mapping %}
-<h2>{{ column.label }}: what was mapped to what</h2>
-<div class="wide"><table><thead><tr><th>what</th><th>mapped to</th>
-<th>seen in the results</th><th>note</th></tr></thead>
-<tbody>{% for one in column.mapping %}<tr><td>{{ one.what }}</td><td>{{ one.to or "nothing" }}</td>
-<td>{{ one.by }}</td><td>{{ one.note }}</td></tr>
-{% endfor %}</tbody></table></div>
-{% endfor %}
-</body></html>
-"""
-
-
 def html(document: Mapping[str, Any]) -> str:
-    """The comparison as one self-contained page, for light and dark, its signs readable without colour."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
-    tools = {
-        "short": short,
-        "matrix_cell": matrix_cell,
-        "departure_cell": departure_cell,
-        "example_text": example_text,
-        "version": _version,
-        "error_cell": error_cell,
-    }
-    return environment.from_string(_PAGE).render(
-        style=Markup(template("comparison.css")),  # noqa: S704  # of this package
-        columns=document["columns"],
-        made_with=made_with_cells(document["columns"]),
-        uneven=document["uneven"],
-        matrix=document["matrix"],
-        labels=[column["label"] for column in document["columns"]],
-        departures=grouped_departures(document),
-        behaviours=grouped_behaviours(document),
-        accuracy=document.get("accuracy", ()),
-        **tools,
+    """The comparison as one self-contained page in the style of results.html, its signs readable without colour."""
+    departures, behaviours = grouped_departures(document), grouped_behaviours(document)
+    accuracy = document.get("accuracy", ())
+    named = [*departures, *behaviours]
+    rendered = (
+        environment()
+        .get_template("comparison.html")
+        .render(
+            **inlined(template("report.css"), template("page.js")),
+            columns=document["columns"],
+            made_with=made_with_cells(document["columns"]),
+            uneven=document["uneven"],
+            matrix=document["matrix"],
+            labels=[column["label"] for column in document["columns"]],
+            departures=departures,
+            behaviours=behaviours,
+            accuracy=accuracy,
+            operators=sorted({row["operator"] for row in [*named, *document["matrix"], *accuracy]}),
+            types=sorted({name for row in named for name in row["data_types"]}, key=type_order),
+            few=_FEW_DEPARTURES,
+            matrix_cell=matrix_cell,
+            departure_cell=departure_cell,
+            example_text=example_text,
+            version=_version,
+            error_cell=error_cell,
+            made_by=importlib.metadata.version("dmlcts"),
+        )
     )
+    return rendered.lstrip() + "\n"

@@ -6,21 +6,23 @@ not be judged is told with its reason, and says nothing about any departure.
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_document
-from dmlcts.reports.summaries.characters import escaped, one_line, visible
+from dmlcts.reports.documents.wording import type_order
+from dmlcts.reports.summaries.characters import escaped, one_line
 from dmlcts.reports.summaries.overview import selection_text
 from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
+from dmlcts.reports.views.html import environment, inlined, template
 from dmlcts.specs import DataType
 
 SCHEMA = "dmlcts-history/1"
@@ -249,49 +251,26 @@ def markdown(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>dmlcts: history of {{ package }}</title>
-<style>
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --rule: #c8c8c8; --pass: #e3eefa; --fail: #fbe0c3; }
-@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #151515; --rule: #444; --pass: #14293f;
---fail: #4a2a08; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 82rem; padding: 0 1rem; color: var(--ink);
-background: var(--paper); }
-div { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1.5rem; }
-th, td { border: 1px solid var(--rule); padding: .2rem .5rem; text-align: left; vertical-align: top; }
-td.departs { background: var(--fail); font-weight: 600; } td.holds { background: var(--pass); }
-</style></head><body>
-<h1>{{ package }}, release by release</h1>
-{% if how %}<p>{{ how }}</p>{% endif %}
-{% if mixed %}<p><strong>Note:</strong> {{ mixed }}.</p>{% endif %}
-{% if nothing %}<p>{{ nothing }}</p>{% else %}<p>{{ legend }}</p>
-<div><table><thead><tr><th>operator</th><th>clause</th><th>types</th><th>first</th><th>last</th>
-{% for one in releases %}<th>{{ one.version }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in departures %}<tr><td>{{ short(row.operator) }}</td><td><code>{{ row.clause }}</code></td>
-<td>{{ row.data_types | join(", ") }}</td><td>{{ row.first }} ({{ row.begins }})</td>
-<td>{{ row.last }} ({{ row.ends }})</td>
-{% for state in row.states %}<td class="{{ state }}">{{ marks[state] }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>{% endif %}
-<h2>Releases</h2>
-<div><table><tbody>{% for one in releases %}<tr><td>{{ one.version }}</td><td>{{ one.feature_level }}</td>
-<td>{{ one.verdict | replace("_", " ") if one.verdict else "not judged: " + one.reason }}</td>
-<td>{{ made_with[loop.index0] }}</td></tr>{% endfor %}
-</tbody></table></div>
-</body></html>
-"""
-
-
 def html(document: Mapping[str, Any]) -> str:
-    """The history as one self-contained page, its signs readable without colour."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
-    return environment.from_string(_PAGE).render(
-        **document,
-        short=short,
-        marks=MARKS,
-        legend=LEGEND,
-        how=_how(document),
-        mixed=_mixed(document),
-        made_with=_made_with(document),
-        nothing=_without_departures(document),
+    """The history as one self-contained page in the style of results.html, its signs readable without colour."""
+    departures = document["departures"]
+    rendered = (
+        environment()
+        .get_template("history.html")
+        .render(
+            **inlined(template("report.css"), template("page.js")),
+            package=document["package"],
+            releases=document["releases"],
+            departures=departures,
+            operators=sorted({row["operator"] for row in departures}),
+            types=sorted({name for row in departures for name in row["data_types"]}, key=type_order),
+            marks=MARKS,
+            legend=LEGEND,
+            how=_how(document),
+            mixed=_mixed(document),
+            made_with=_made_with(document),
+            nothing=_without_departures(document),
+            made_by=importlib.metadata.version("dmlcts"),
+        )
     )
+    return rendered.lstrip() + "\n"

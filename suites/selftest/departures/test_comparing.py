@@ -29,6 +29,7 @@ from dmlcts.reports.comparing.comparison_views import html, markdown, print_comp
 from dmlcts.reports.comparing.judged import EXAMPLES
 from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.documents.writing import write_json
+from dmlcts.reports.views.html import template
 from dmlcts.specs import UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.running.side_by_side import Contender, judge_all, read_all
@@ -135,8 +136,9 @@ class Page(HTMLParser):
         self.outside: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.outside += [str(value) for name, value in attrs if name in ("src", "href")]
-        if tag not in ("meta", "br"):
+        links = [str(value) for name, value in attrs if name in ("src", "href")]
+        self.outside += [link for link in links if not link.startswith("#")]
+        if tag not in ("meta", "br", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -148,7 +150,8 @@ def test_the_page_is_self_contained_and_escaped(compared: dict[str, Any]) -> Non
     page.feed(compared["html"])
     assert (page.open, page.outside) == ([], [])
     assert "1 &lt;2&gt;" in compared["html"]
-    assert "prefers-color-scheme: dark" in compared["html"]
+    assert template("report.css") in compared["html"], "the style of results.html"
+    assert template("page.js") in compared["html"], "and its filters"
     assert "✗ fail" in compared["html"], "told by a sign, not by colour alone"
 
 
