@@ -24,7 +24,7 @@ from dmlcts.suites.sweeping.blocks.operands import suspect_values
 from dmlcts.suites.sweeping.blocks.targets import Target, described
 from dmlcts.suites.sweeping.blocks.totals import STAGES, Suspect, Totals
 from dmlcts.suites.sweeping.conducting import Sweep
-from dmlcts.suites.sweeping.crews.workers import level_of
+from dmlcts.suites.sweeping.worker_pools.workers import level_of
 
 _MEMORY = {
     "tensor.output.complete": "unwritten",
