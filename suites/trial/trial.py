@@ -28,7 +28,7 @@ _PATIENCE = ("patience", "4")  # seconds that a runner has to say hello here, un
 _ALL = "it was lost so often that the rest was left out"
 _MENDS: Mapping[str, str] = {
     "fail": "compute what `dmlcts spec show {operator}` says; `dmlcts run --operator {operator}` tells more",
-    "refused": "accept it, or claim less: data_types or `only` in the info, claims or `only` in a runner's hello",
+    "refused": "accept it, or claim less: `data_types` or `only` in the info, the claims in a runner's hello",
     "not_supported": "nothing, where the runtime has no such operator; else express it in create()",
     "crash": "see its last words above, or run it under your debugger with --isolation none",
     "timeout": "wait for the device no longer than a call may take, or give it longer with --dispatch-timeout",

@@ -116,7 +116,7 @@ class TestRunners:
         "name, words, mend",
         [
             ("off_by_one", "fail       CLIP on FLOAT32", "dmlcts spec show"),
-            ("refuses", "not today", "claim fewer types"),
+            ("refuses", "not today", "claim less"),
             ("no_way", "no way", "express it in create()"),
             ("crashes", "about to fall", "--isolation none"),
             ("lost_device", "device lost CLIP on FLOAT32", "fresh one"),
@@ -166,7 +166,7 @@ def test_a_wrong_name_is_a_usage_error() -> None:
 
 def test_nothing_claimed_is_no_success(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
-        f"from {MODULE} import Obedient\nclass Backend(Obedient):\n    def told(self):\n        return "
+        f"from {MODULE} import Obedient\nclass Backend(Obedient):\n    def device_info(self):\n        return "
         "{'name': 'nothing', 'feature_level': '5.0', 'data_types': {'CLIP': []}}\n",
         encoding="utf-8",
     )
