@@ -19,6 +19,11 @@ def proof_of_the_suite() -> ModuleType | None:
         return None
 
 
+def checkout() -> Path | None:
+    """The folder of the checkout that this is; ``None`` in an installed copy."""
+    return _HOUSE if (_HOUSE / "pyproject.toml").is_file() else None
+
+
 def kept_results() -> list[Path]:
     """The results files that are kept in the repository, all operators' last; an installed copy has some of them."""
     kept = _HOUSE / "reports/examples"

@@ -16,12 +16,13 @@ from dmlcts.suites.console.printing import Commands, complain, print_line
 from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
 from dmlcts.suites.options.command_line import options_of
+from dmlcts.suites.targets.command import providers
 
 SECTIONS = {
     "Judge": ("backends", "run", "replay", "merge", "probe", "sweep", "offline"),
     "Look": ("report", "diff", "compare", "migrate", "accuracy", "history", "bisect", "findings", "site", "spec"),
     "Certify": ("keygen", "certify", "challenge", "verify"),
-    "Maintain": ("baseline", "directml", "runners", "bench", "selftest"),
+    "Maintain": ("baseline", "directml", "providers", "runners", "bench", "selftest"),
 }
 """The commands by what they are for, as the help lists them."""
 
@@ -262,6 +263,7 @@ for _command in (
     certify.challenge,
     spec.spec,
     directml,
+    providers,
     runners,
     history,
     bisect,

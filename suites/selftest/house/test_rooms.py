@@ -71,6 +71,7 @@ FLOORS = {
         "offline",
         "benchmarks",
         "history",
+        "targets",
         "mutants",
         "proof",
         "commands",
