@@ -113,7 +113,8 @@ def provider_of(runtime: Any, written: str, library: str = "auto", options: str 
     name, install = _BUILDS.get(written, (written, f"choose one of {', '.join(_BUILDS)}"))
     given = provider_options(options)
     offered = runtime.get_available_providers()
-    if library == "auto" and name in offered:
+    registered = any(name == known for known, _ in _REGISTERED)  # the runtime lists those among its own from then on
+    if library == "auto" and name in offered and not registered:
         if device:
             raise UsageError(f"the option device chooses a device of a plugin; {name} is none", "leave it out")
         return Provider(name, given, details={} if name == CPU else _build_details())

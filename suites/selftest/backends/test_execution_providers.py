@@ -31,7 +31,7 @@ class Runtime:
     __version__: str = "1.32.0"
 
     def get_available_providers(self) -> list[str]:
-        return ["CPUExecutionProvider"]
+        return ["CPUExecutionProvider", *(name for name, _ in self.registered)]
 
     def register_execution_provider_library(self, name: str, library: str) -> None:
         if (name, library) in self.registered:
@@ -43,6 +43,11 @@ class Runtime:
             SimpleNamespace(ep_name=NAME, device=SimpleNamespace(type=SimpleNamespace(name=kind)))
             for kind in self.kinds
         ]
+
+
+@pytest.fixture(autouse=True)
+def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmlcts.backends.onnxruntime.providers._REGISTERED", set())
 
 
 @pytest.fixture
@@ -80,8 +85,11 @@ def test_the_package_of_a_plugin_is_looked_for(library: str, monkeypatch: pytest
     module.get_library_path = lambda: library  # type: ignore[attr-defined]
     module.get_path = lambda: "/where/it/is"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    assert provider_of(Runtime(), NAME).options == {"backend_path": "/where/it/is"}
-    assert provider_of(Runtime(), NAME, options="backend_path=mine").options == {"backend_path": "mine"}
+    runtime = Runtime()
+    for _ in range(2):  # the runtime lists it among its own after the first time
+        assert provider_of(runtime, NAME).options == {"backend_path": "/where/it/is"}
+        assert provider_of(runtime, NAME).devices
+    assert provider_of(runtime, NAME, options="backend_path=mine").options == {"backend_path": "mine"}
 
 
 def test_a_plugin_loads_models_on_its_device_and_a_build_by_name() -> None:
