@@ -206,6 +206,15 @@ def test_a_cell_of_the_matrix_shows_its_clauses(browser: Browser) -> None:
     assert len(browser.shown("failure")) == 5
 
 
+def test_a_filter_link_leads_to_what_it_leaves(browser: Browser) -> None:
+    browser.show("failing")
+    browser.driver.find_element(By.CSS_SELECTOR, "[data-set-outcome=fail]").click()
+    assert browser.run("return document.activeElement.parentElement.id") == "failure-1"
+    assert 0 <= browser.run("return document.getElementById('failure-1').getBoundingClientRect().top") < 450
+    browser.driver.find_element(By.CSS_SELECTOR, "[data-set-outcome=pass]").click()
+    assert browser.run("return document.activeElement.parentElement.dataset.item") == "clause"
+
+
 def test_an_outcome_of_the_legend_shows_its_clauses(browser: Browser) -> None:
     browser.show("failing")
     browser.driver.find_element(By.CSS_SELECTOR, "[data-set-outcome=fail]").click()
