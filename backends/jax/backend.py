@@ -126,8 +126,8 @@ class JaxRuntime:
 
         def run(arrays: Sequence[Array], scalars: Sequence[Any]) -> Array:
             count = arrays[0].size
-            given = [padded(array, padded_count(count)) for array in arrays] if flat else arrays
-            operands = [put(value, device) for value in (*given, *map(np.asarray, scalars))]
+            laid_out = [padded(array, padded_count(count)) for array in arrays] if flat else arrays
+            operands = [put(value, device) for value in (*laid_out, *map(np.asarray, scalars))]
             return np.asarray(compiled(*operands)).reshape(-1)[-count:]
 
         return run

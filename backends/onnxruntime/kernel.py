@@ -66,12 +66,12 @@ class OnnxRuntimeKernel:
             if name != output
         }
         target = self._view(memory, bindings, output, node.result_as(operator.tensors[output]))
-        given, result = sources, target
+        inputs, result = sources, target
         if self._way.shapes == "row":
-            given = {name: np.resize(view, self._bound(name)) for name, view in sources.items()}
+            inputs = {name: np.resize(view, self._bound(name)) for name, view in sources.items()}
             result = np.empty(self._bound(output), target.dtype)
         try:
-            self._run(given, result)
+            self._run(inputs, result)
         except ExecutionFailed:
             raise
         except Exception as error:  # as in OnnxRuntimeDevice.session

@@ -111,13 +111,13 @@ def provider_of(runtime: Any, written: str, library: str = "auto", options: str 
         BackendUnavailable: the provider, its plugin or its device is not there.
     """
     name, install = _BUILDS.get(written, (written, f"choose one of {', '.join(_BUILDS)}"))
-    given = provider_options(options)
+    own_options = provider_options(options)
     offered = runtime.get_available_providers()
     registered = any(name == known for known, _ in _REGISTERED)  # the runtime lists those among its own from then on
     if library == "auto" and name in offered and not registered:
         if device:
             raise UsageError(f"the option device chooses a device of a plugin; {name} is none", "leave it out")
-        return Provider(name, given, details={} if name == CPU else _build_details())
+        return Provider(name, own_options, details={} if name == CPU else _build_details())
     plugin = PLUGINS.get(name)
     details = {}
     if library == "auto":
@@ -125,7 +125,7 @@ def provider_of(runtime: Any, written: str, library: str = "auto", options: str 
             cause = f"onnxruntime {runtime.__version__} has no {name}, only {', '.join(offered)}"
             raise BackendUnavailable(cause, plugin.install if plugin else install)
         library, defaults = _of_package(plugin)
-        given = defaults | given
+        own_options = defaults | own_options
         details = {"package": _version_of(plugin.module)}
     elif not Path(library).is_file():
         raise UsageError(f"the option provider_library is {library!r}, which is no file", "give a library, or auto")
@@ -138,7 +138,7 @@ def provider_of(runtime: Any, written: str, library: str = "auto", options: str 
         )
         raise BackendUnavailable(cause, "run it where its hardware and driver are")
     details |= {"library": Path(library).name, "device": matching[0].device.type.name}
-    return Provider(name, given, tuple(matching[:1]), details)
+    return Provider(name, own_options, tuple(matching[:1]), details)
 
 
 def _of_package(plugin: Plugin) -> tuple[str, dict[str, str]]:

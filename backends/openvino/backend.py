@@ -132,9 +132,9 @@ class OpenVinoRuntime:
             request(1, ())
 
         def run(arrays: Sequence[Array], scalars: Sequence[Any]) -> Array:
-            given = [array.reshape(-1) for array in arrays] if flat else list(arrays)
-            made = request(given[0].ndim, scalars)
-            operands = [*given] if constant else [*given, *map(np.asarray, scalars)]
+            laid_out = [array.reshape(-1) for array in arrays] if flat else list(arrays)
+            made = request(laid_out[0].ndim, scalars)
+            operands = [*laid_out] if constant else [*laid_out, *map(np.asarray, scalars)]
             (result,) = made.infer(dict(enumerate(operands))).values()
             return np.array(result)
 

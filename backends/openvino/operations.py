@@ -118,25 +118,25 @@ def function_of(opset: Any, counterpart: Counterpart) -> Callable[[Sequence[Any]
     """
     match counterpart.name:
         case "Minimum(Max, Maximum(Min, x))":
-            return lambda given: opset.minimum(given[2], opset.maximum(given[1], given[0]))
+            return lambda nodes: opset.minimum(nodes[2], opset.maximum(nodes[1], nodes[0]))
         case "Divide(Add(a, b), 2)":
-            return lambda given: opset.divide(opset.add(*given), _constant(opset, 2, given[0]))
+            return lambda nodes: opset.divide(opset.add(*nodes), _constant(opset, 2, nodes[0]))
         case "Divide(1, x)":
-            return lambda given: opset.divide(_constant(opset, 1, given[0]), given[0])
+            return lambda nodes: opset.divide(_constant(opset, 1, nodes[0]), nodes[0])
         case "Divide":
-            return lambda given: _divided(opset, given, counterpart.attributes)
+            return lambda nodes: _divided(opset, nodes, counterpart.attributes)
         case "IsInf":
-            return lambda given: opset.is_inf(given[0], attributes=dict(counterpart.attributes))
+            return lambda nodes: opset.is_inf(nodes[0], attributes=dict(counterpart.attributes))
     function = getattr(opset, _PYTHON_NAMES.get(counterpart.name, counterpart.name.lower()))
-    return lambda given: function(*given, **counterpart.attributes)
+    return lambda nodes: function(*nodes, **counterpart.attributes)
 
 
 def _constant(opset: Any, value: int, like: Any) -> Any:
     return opset.constant(value, dtype=like.get_element_type())
 
 
-def _divided(opset: Any, given: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    node = opset.divide(*given)
+def _divided(opset: Any, nodes: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    node = opset.divide(*nodes)
     for name, value in attributes.items():
         node.set_attribute(name, value)
     return node

@@ -161,8 +161,8 @@ def _any(pattern: str, texts: Iterable[Any]) -> bool:
 
 def _misfit(field: str, texts: Mapping[str, Any]) -> str:
     """Why a field of a waiver is not about a device: what the device states for it."""
-    given = [f"{member} is {text}" for member, text in texts.items() if text not in (None, "")]
-    return f"the {field} differs ({', '.join(given)})" if given else f"{_MISSING} {field} ({', '.join(texts)})"
+    stated = [f"{member} is {text}" for member, text in texts.items() if text not in (None, "")]
+    return f"the {field} differs ({', '.join(stated)})" if stated else f"{_MISSING} {field} ({', '.join(texts)})"
 
 
 def _begins(text: str, pattern: str) -> bool:

@@ -16,7 +16,7 @@ from dmlcts.specs import UsageError
 from dmlcts.suites.checkout import checkout
 from dmlcts.suites.targets.target import Target
 
-Say = Callable[[str], object]
+PrintLine = Callable[[str], object]
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 # Opens the backend in the environment, and prints what it is, or why it cannot be opened and what to do.
 _OPEN = """
@@ -80,11 +80,11 @@ class Environment:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def fetch(self, say: Say, accepted: bool = False, index: str = "", suite: str = "") -> str:
+    def fetch(self, print_line: PrintLine, accepted: bool = False, index: str = "", suite: str = "") -> str:
         """Make the environment, or finish it; of one that is complete only the suite is installed again.
 
         Args:
-            say: prints what is done.
+            print_line: prints what is done.
             accepted: whether the user accepts the target's terms.
             index: the index of packages; "" for the target's, or pip's own.
             suite: what of this suite is installed: a wheel or a folder; "" for this checkout.
@@ -99,7 +99,7 @@ class Environment:
         target, terms = self.target, self.target.terms
         if terms is not None:
             where = f", in {terms.file} of the environment" if terms.file else ""
-            say(f"{target.name} holds files of {terms.holder}: {terms.title} ({terms.address}{where})")
+            print_line(f"{target.name} holds files of {terms.holder}: {terms.title} ({terms.address}{where})")
             if not accepted:
                 raise UsageError(f"the terms of {terms.holder} are not accepted", "add --accept-terms")
         lacking = target.lacking()
@@ -110,17 +110,17 @@ class Environment:
             cause = "this suite was not installed from a checkout, so it cannot be installed once more"
             raise UsageError(cause, "give its wheel or its folder with --suite")
         if not self.python.is_file():
-            say(f"making {self.folder}")
+            print_line(f"making {self.folder}")
             self.folder.mkdir(parents=True, exist_ok=True)
             self._checked(own_python("-m", "venv", str(self.folder)), "making the environment")
         if self.opened() is None:
-            say(f"installing {', '.join(target.packages)}")
+            print_line(f"installing {', '.join(target.packages)}")
             chosen = index or target.index
             self._pip(*target.packages, *(("--index-url", chosen) if chosen else ()))
-        say(f"installing dmlcts from {source}")
+        print_line(f"installing dmlcts from {source}")
         self._pip(str(source))
         self._pip("--no-deps", "--force-reinstall", str(source))
-        say(f"opening {' '.join(target.arguments)}")
+        print_line(f"opening {' '.join(target.arguments)}")
         options = [f"{name}={value}" for name, value in target.options.items()]
         done = self.run([str(self.python), "-P", "-c", _OPEN, target.backend, *options])
         lines = [line for line in done.stdout.splitlines() if line.startswith(("opened ", "refused "))]

@@ -107,8 +107,8 @@ def test_truth_values_and_counts_are_converted_without_a_change(numpy_device: An
     values = {"ATensor": np.array([[0, 1, -2], [3, 4, 5]]), "BTensor": np.zeros((2, 3))}
     assert dispatched(numpy_device.create(less), less, values, "OutputTensor").tolist() == [[0, 0, 1], [0, 0, 0]]
     bits = of("BIT_COUNT", DataType.FLOAT32, kind)
-    found = dispatched(numpy_device.create(bits), bits, {"InputTensor": np.full((2, 3), -0.0)}, "OutputTensor")
-    assert found.tolist() == [[1, 1, 1], [1, 1, 1]]
+    result = dispatched(numpy_device.create(bits), bits, {"InputTensor": np.full((2, 3), -0.0)}, "OutputTensor")
+    assert result.tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_a_result_of_another_type_is_a_failure_and_never_read_as_bytes(numpy_device: Any) -> None:
@@ -151,7 +151,7 @@ def test_invalid_descriptions_and_closed_devices_are_refused(numpy_device: Any) 
         numpy_device.create(describe())
 
 
-def test_the_mapping_says_what_the_backend_does_around_a_function(numpy_device: Any) -> None:
+def test_the_mapping_states_what_the_backend_does_around_a_function(numpy_device: Any) -> None:
     rows = {row["what"]: row for row in numpy_device.info.details["mapping"]}
     assert rows["LOGICAL_AND"]["note"].count("the backend") == 2
     assert (rows["EXP"]["to"], rows["EXP"]["note"]) == ("numpy.exp", "takes FLOAT32")

@@ -108,7 +108,7 @@ def test_options_of_a_provider_are_pairs() -> None:
     assert provider_options("device_type=GPU; x=") == {"device_type": "GPU", "x": ""}
 
 
-def test_ways_stand_in_the_order_of_their_models() -> None:
+def test_ways_are_in_the_order_of_their_models() -> None:
     assert ways_of("auto", "auto")[0] == Way("dynamic", "input")
     assert ways_of("auto", "auto")[-1] == Way("exact", "constant")
     assert ways_of("row", "constant") == (Way("row", "constant"),)

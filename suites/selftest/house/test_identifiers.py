@@ -16,7 +16,7 @@ WORDS = frozenset(
     | {"station", "stations", "crew", "crews", "lane", "lanes", "flight", "flights", "growth", "standin", "standins"}
 )
 """Words that no part of an identifier is: each has a plainer one, such as reported, required, neighbours, memory."""
-PHRASES = frozenset({"failing_tests", "came_to", "comes_to", "place_substitutes", "stand_ins", "stands_in"})
+PHRASES = frozenset({"met_by", "came_to", "comes_to", "stand_in", "stand_ins", "stands_in"})
 ALONE = frozenset({"one", "found", "given", "once", "met"})
 """Words that are no identifier by themselves; within one they have something to be about."""
 
@@ -78,13 +78,13 @@ def test_no_identifier_holds_a_word_that_a_stranger_must_learn() -> None:
 @pytest.mark.parametrize(
     "planted, plain",
     [
-        ("def grouped_by_fault(): ...", "def reported_once(): ..."),
+        ("def told_once(): ...", "def reported_once(): ..."),
         ("class SweepCrew: ...", "class SweepWorkers: ..."),
         ("_MOST_OWED = 3", "_MOST_REQUIRED = 3"),
         ("for one in range(3):\n    one()", "for one_value in range(3):\n    one_value()"),
         ("import x as met\nmet()", "import x as common_type\ncommon_type()"),
-        ("def test_gaps_are_reported(): ...", "def test_gaps_are_reported(): ..."),
-        ("device.place_substitutes = 1", "device.standing = 1"),
+        ("def test_gaps_are_told(): ...", "def test_gaps_are_reported(): ..."),
+        ("device.stand_in = 1", "device.standing = 1"),
     ],
 )
 def test_a_planted_word_is_seen_and_a_plain_one_is_not(planted: str, plain: str) -> None:

@@ -387,7 +387,7 @@ def line(title: str, tensors: dict[str, str], **details: str) -> str:
             "ADD FLOAT32: 1.0 gives 9.0, must be within 1.0 to 1.5",
         ),
         (
-            line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, wording="no"),
+            line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, said="no"),
             "ADD A FLOAT32, O INT8: refused, though obliged; no",
         ),
         (line("refused, though obliged", {"A": "FLOAT32"}), "ADD FLOAT32: refused, though obliged"),

@@ -268,7 +268,7 @@ def cases_in(page: Page) -> list[str]:
     return [text.removesuffix("CASE\n") for text in marked if text.endswith("\nCASE\n")]
 
 
-def test_the_case_of_a_failure_stands_in_the_page_as_its_file_has_it() -> None:
+def test_the_case_of_a_failure_is_in_the_page_as_in_its_file() -> None:
     texts = cases_in(page_of(failing))
     assert len(texts) == 5
     cases = [failure_of_bytes(text.encode(), "the page")["case"] for text in texts]

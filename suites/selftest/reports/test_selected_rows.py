@@ -35,7 +35,7 @@ def types_of_page(document: dict[str, Any]) -> str:
 VIEWS = {"terminal": screen, "markdown": lambda document: markdown.summary(document, TABLES), "html": types_of_page}
 
 
-@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("view", [screen, types_of_page])  # Markdown has lines of failing operators alone
 def test_what_was_not_selected_has_no_cell(view: Any) -> None:
     text = view(conformant() | {"selection": ON_INT8})
     assert re.search(r"\bINT8\b", text)

@@ -175,7 +175,7 @@ def test_a_run_prints_the_first_failure_at_once_and_ends_with_what_to_open(
 
 @pytest.mark.size("thorough")
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell here")
-def test_a_terminal_shows_one_line_and_ctrl_c_says_how_to_continue(tmp_path: Path) -> None:
+def test_a_terminal_shows_one_line_and_ctrl_c_shows_how_to_continue(tmp_path: Path) -> None:
     pytest.importorskip("pyte", reason="the emulated terminal is of the extra `dev`")
     pytest.importorskip("pty", reason="there are no pseudo-terminals here")
     from dmlcts.suites.selftest.commands.screens import frames_of

@@ -112,12 +112,12 @@ def test_a_fetch_that_was_cut_off_goes_on(tmp_path: Path) -> None:
 
 def test_terms_are_shown_and_must_be_accepted(tmp_path: Path) -> None:
     target = made(terms=Terms("Acme", "Acme's licence", "https://acme.invalid/", "acme/LICENSE.pdf"))
-    pip, said = Pip(), list[str]()
+    pip, lines = Pip(), list[str]()
     with pytest.raises(UsageError, match=r"terms of Acme are not accepted; add --accept-terms"):
-        Environment(target, tmp_path, pip).fetch(said.append, suite="/s")
-    assert "Acme's licence (https://acme.invalid/, in acme/LICENSE.pdf of the environment)" in said[0]
+        Environment(target, tmp_path, pip).fetch(lines.append, suite="/s")
+    assert "Acme's licence (https://acme.invalid/, in acme/LICENSE.pdf of the environment)" in lines[0]
     assert not pip.commands
-    assert Environment(target, tmp_path, pip).fetch(said.append, accepted=True, suite="/s").startswith("opened")
+    assert Environment(target, tmp_path, pip).fetch(lines.append, accepted=True, suite="/s").startswith("opened")
 
 
 def test_what_this_machine_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
