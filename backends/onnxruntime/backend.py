@@ -201,10 +201,14 @@ class OnnxRuntimeDevice:
         raise refused
 
     def _ways_of(self, node: Node) -> tuple[Way, ...]:
-        """The ways that differ for a node: where it has no operands, bounds do not matter."""
-        if node.values:
-            return self._ways
-        return tuple(way for way in self._ways if way.bounds == self._ways[0].bounds)
+        """The ways that differ for a node: where it has no operands, bounds do not matter.
+
+        OpenVINO loads a model of a scale for each row whose rows are not counted, and fails to run it.
+        """
+        ways = self._ways
+        if node.columns:
+            ways = tuple(way for way in ways if way.shapes != "dynamic") or ways
+        return ways if node.values else tuple(way for way in ways if way.bounds == ways[0].bounds)
 
     def node(self, operator: OperatorDesc, table: OperatorTable) -> Node:
         """What ``operator`` is mapped to.

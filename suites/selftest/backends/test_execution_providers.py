@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from dmlcts.backends import BackendUnavailable, InvalidArgument, NotSupported
+from dmlcts.backends.onnxruntime.backend import OnnxRuntimeBackend
+from dmlcts.backends.onnxruntime.models import Node
 from dmlcts.backends.onnxruntime.providers import Plugin, Provider, provider_of, provider_options
 from dmlcts.backends.onnxruntime.taken import Seen, Taken, see
 from dmlcts.backends.onnxruntime.ways import Way, ways_of
@@ -112,6 +115,14 @@ def test_ways_are_in_the_order_of_their_models() -> None:
     assert ways_of("auto", "auto")[0] == Way("dynamic", "input")
     assert ways_of("auto", "auto")[-1] == Way("exact", "constant")
     assert ways_of("row", "constant") == (Way("row", "constant"),)
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is None or find_spec("onnx") is None, reason="not installed: onnxruntime")
+def test_a_scale_for_each_row_has_its_rows_counted() -> None:
+    with OnnxRuntimeBackend().open(shapes="auto", bounds="auto") as device:
+        device._ways = ways_of("auto", "auto")
+        assert device._ways_of(Node("QuantizeLinear", columns=("x", "y"))) == (Way("exact", "input"),)
+        assert device._ways_of(Node("Abs")) == (Way("dynamic", "input"), Way("exact", "input"))
 
 
 def test_what_a_provider_takes_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
