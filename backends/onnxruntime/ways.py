@@ -21,6 +21,7 @@ Bounds = Literal["constant", "input"]
 ALL_SHAPES: tuple[Shapes, ...] = ("exact", "dynamic", "row")
 SHAPES: tuple[Shapes, ...] = ("dynamic", "exact")  # those that "auto" tries, in this order
 BOUNDS: tuple[Bounds, ...] = ("input", "constant")
+_LONGEST_ROW = 65_536  # few tensors are longer, and a row of four times their elements may be more than a device takes
 _EXTRA = 3  # elements beyond what vectors hold evenly, so that their ends are judged as well
 
 
@@ -30,7 +31,7 @@ class Way:
 
     Attributes:
         shapes: "exact": the sizes stand in the model; "dynamic": it has the rank alone; "row": the elements are one
-            row of 19, 67, 259, … elements, filled up with themselves.
+            row of 19, 67, 259, … elements, filled up with themselves; from 65,537 elements on, of their own number.
         bounds: "constant": Min and Max are initializers of the model; "input": inputs of it.
     """
 
@@ -59,7 +60,7 @@ class Way:
     def length(self, tensor: TensorDesc) -> int:
         """How many elements a run is given for a tensor."""
         count = math.prod(tensor.sizes)
-        if self.shapes != "row":
+        if self.shapes != "row" or count > _LONGEST_ROW:
             return count
         length = 16
         while length + _EXTRA < count:

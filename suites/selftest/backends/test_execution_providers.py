@@ -18,7 +18,7 @@ from dmlcts.backends.onnxruntime.providers import Plugin, Provider, provider_of,
 from dmlcts.backends.onnxruntime.taken import Seen, Taken, see
 from dmlcts.backends.onnxruntime.ways import Way, ways_of
 from dmlcts.backends.runtimes import part_of
-from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 
@@ -104,6 +104,13 @@ def test_a_plugin_loads_models_on_its_device_and_a_build_by_name() -> None:
     asked.clear()
     Provider(NAME, {"a": "1"}).load(runtime, chosen, b"model")
     assert asked == [((b"model", chosen), {"providers": [(NAME, {"a": "1"})]})]
+
+
+def test_rows_are_of_few_lengths_until_they_are_long() -> None:
+    row = Way("row")
+    lengths = [row.length(TensorDesc(DataType.INT8, (1, count))) for count in (1, 19, 20, 65_536, 65_537)]
+    assert lengths == [19, 19, 67, 65_539, 65_537]
+    assert Way().length(TensorDesc(DataType.INT8, (2, 3))) == 6
 
 
 def test_options_of_a_provider_are_pairs() -> None:
