@@ -1,4 +1,9 @@
-"""Outputs: values against the oracle, memory against what was there before."""
+"""Outputs: values against the oracle, memory against what was there before.
+
+Elements are compared with their acceptable values by the oracle: :meth:`dmlcts.suites.cases.oracles.Oracle.judge`,
+which asks :meth:`dmlcts.specs.oracle.outcome.Acceptance.admits`. Changed bytes outside the output are listed by
+:meth:`dmlcts.suites.cases.memory.Arena.strays`.
+"""
 
 from __future__ import annotations
 

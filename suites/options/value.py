@@ -1,4 +1,8 @@
-"""The value of an option of a run: read from what was typed, as plain data for the journal, as arguments of pytest."""
+"""The value of an option of a run: read from what was typed, as plain data for the journal, as arguments of pytest.
+
+It is read by its kind alone. What only one option takes (``--shard 1/4``, a feature level, a data type) is read in
+:meth:`Settings.read <dmlcts.suites.running.options.Settings.read>`.
+"""
 
 from __future__ import annotations
 

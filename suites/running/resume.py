@@ -2,6 +2,9 @@
 
 A journal names the backend, and with it code that is run. What another user made, or could have changed, is not
 believed in that: there the backend is named again by whoever resumes.
+
+The run itself is continued in :mod:`.run`: :meth:`.run.Run.begin` takes over the records of the journal, and
+:meth:`.run.Run.is_left` is true of the tests that are still to run.
 """
 
 from __future__ import annotations
