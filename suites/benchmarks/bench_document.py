@@ -83,12 +83,12 @@ def load_reference(path: str | Path, backend: str) -> dict[str, Any]:
 
     Raises:
         DocumentError: it is not one.
-        UsageError: it tells of another backend, or of a machine with another number of processors.
+        UsageError: it describes another backend, or a machine with another number of processors.
     """
     reference = load_document(path, "bench-1", "write one with `dmlcts bench --json FILE`")
     here = os.cpu_count() or 1
     if reference["backend"] != backend:
-        raise UsageError(f"{path} tells of {reference['backend']}, not of {backend}", "write one for it with --json")
+        raise UsageError(f"{path} describes {reference['backend']}, not {backend}", "write one for it with --json")
     if reference["processors"] != here:
         raise UsageError(
             f"{path} was measured with {reference['processors']} processors; this machine has {here}",

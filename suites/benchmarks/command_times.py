@@ -87,7 +87,7 @@ def quick_run(backend: str, options: Sequence[str], operators: Sequence[str] = Q
 
     Returns:
         ``seconds``; ``processor_seconds`` of all its processes, and ``memory`` of the largest, in bytes: 0 where the
-        system does not tell.
+        system does not report it.
 
     Raises:
         UsageError: it did not end with a verdict.

@@ -217,7 +217,7 @@ def swept(
         compiled: use the compiled comparison.
         bar: what it must reach.
         isolation: "process", or "none" for one process with the judge.
-        slot_count: tensors in flight on a device, 0 for the usual.
+        slot_count: tensors on a device at once, 0 for the usual.
         tensor_elements: elements of a tensor, likewise.
         threads: threads that judge what comes back from a stream, likewise.
         streams: use streams where the backend has them.

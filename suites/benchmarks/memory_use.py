@@ -25,7 +25,7 @@ def _families() -> dict[int, list[int]]:
 
 
 def held_together(pid: int) -> int:
-    """Bytes that a process and its descendants hold, what they share counted once; 0 where the system does not tell."""
+    """Bytes that a process and its descendants hold, what they share counted once; 0 where it is not known."""
     families, left, total = _families(), [pid], 0
     while left:
         process = left.pop()
@@ -40,7 +40,7 @@ class MemoryWatch:
     """Looks a few times a second, inside a ``with``.
 
     Attributes:
-        most: the most bytes that were held at once; 0 where the system does not tell.
+        most: the most bytes that were held at once; 0 where the system does not report it.
     """
 
     def __init__(self) -> None:

@@ -115,7 +115,7 @@ def ordinary_run(backend: str, options: tuple[str, ...], operators: Sequence[str
 
 
 def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence[str]) -> dict[str, Any]:
-    """The same in a process of its own: a run tells the allocator to keep what is freed.
+    """The same in a process of its own: a run makes the allocator keep what is freed.
 
     Raises:
         UsageError: the run ended otherwise than with figures.

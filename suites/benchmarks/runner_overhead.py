@@ -2,7 +2,7 @@
 
 A backend that computes nothing in the isolated process, and a runner that computes nothing behind the same process, are
 dispatched in turn in one run, so that what else the machine does weighs on both alike. What the second takes longer
-is what the runner costs; of *bulk* dispatches, on shared memory, it is told as a share of what judging one takes.
+is what the runner costs; of *bulk* dispatches, on shared memory, it is shown as a share of what judging one takes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast a sweep is in which shape: ``python -m dmlcts.suites.benchmarks.sweep_variants``.
 
-One line for each way of sweeping ROUND on FLOAT32: elements of a tensor, tensors in flight, judging threads,
+One line for each way of sweeping ROUND on FLOAT32: elements of a tensor, tensors at once, judging threads,
 processes, isolation, with streams or uploading. Of the seconds of all threads, those of the thread that leads say what
 it waited for: "generate" is submitting, "device" the device and the way back, "wait" the judging threads; "judge" is
 summed over these.
@@ -61,7 +61,7 @@ def _line(variant: dict[str, Any], figure: Figure) -> str:
 @click.option("--backend", default="wgpu", show_default=True)
 @click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE")
 @click.option("--size", "sizes", multiple=True, type=int, default=[0], help="log2 of a tensor's elements; 0: usual.")
-@click.option("--slots", multiple=True, type=int, default=[0], help="Tensors in flight; 0: the usual.")
+@click.option("--slots", multiple=True, type=int, default=[0], help="Tensors on the device at once; 0: the usual.")
 @click.option("--threads", multiple=True, type=int, default=[0], help="Judging threads; 0: the usual.")
 @click.option("-n", "workers", multiple=True, type=int, default=[1], help="Processes.")
 @click.option("--isolation", "isolations", multiple=True, default=["none", "process"])

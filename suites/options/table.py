@@ -496,7 +496,7 @@ _SWEEPING: Final = (
     Option(
         "lanes",
         ("--lanes",),
-        "Tensors in flight on a device (default: two for cpu, else up to four).",
+        "Tensors on a device at once (default: two for cpu, else up to four).",
         at=("sweep",),
         kind=Kind.NUMBER,
         metavar="N",

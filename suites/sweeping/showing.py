@@ -44,7 +44,7 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Report]:
     """Shows progress: a bar on a terminal, elsewhere a line now and then.
 
     Yields:
-        What is to be told each finished block.
+        The function to call with each finished block.
     """
     console = PlainConsole(sys.stderr)
     targets, elements = len(sweep.plan.targets), sweep.plan.elements
@@ -118,7 +118,7 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
     if spent:
         parts = ", ".join(f"{stage} {100 * seconds / spent:.0f} %" for stage, seconds in stages.items())
         console.print(
-            f"time of all lanes: {parts} (device: with all transfers); "
+            f"time of all slots: {parts} (device: with all transfers); "
             f"tensors through a device at {timings['device_bytes_per_second'] / 1e9:.1f} GB/s"
         )
     for row in record["sweeps"]:

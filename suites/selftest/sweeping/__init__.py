@@ -1,4 +1,4 @@
-"""Selftests of sweeps: judging apart, folders, crews, schedulers, damaged journals.
+"""Selftests of sweeps: judging apart, folders, worker pools, schedulers, damaged journals.
 
 Ordinary runs are tested in ``running``.
 """

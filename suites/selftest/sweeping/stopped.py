@@ -18,7 +18,7 @@ from dmlcts.suites.sweeping.worker_pools.workers import Alone, Job, Orders, Work
 
 
 class _Impatient(Alone):
-    """A crew for which somebody types Ctrl-C after so many blocks."""
+    """A worker pool interrupted by Ctrl-C after a number of blocks."""
 
     def __init__(self, worker: Worker, most: int, judged: list[Block]) -> None:
         super().__init__(worker)

@@ -96,7 +96,7 @@ def test_figures_that_were_measured_otherwise_are_not_compared() -> None:
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"backend": "wgpu"}, "tells of wgpu, not of cpu; write one for it with --json"),
+        ({"backend": "wgpu"}, "describes wgpu, not cpu; write one for it with --json"),
         ({"processors": 4096}, "was measured with 4096 processors; this machine has"),
     ],
 )

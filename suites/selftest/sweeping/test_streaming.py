@@ -1,4 +1,4 @@
-"""Blocks judged in a stream: nothing is missed there, nothing is told that is not so, and a stream is never trusted."""
+"""Blocks judged in a stream: nothing is missed, nothing false is reported, and a stream is never trusted."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def clipping(data_type: DataType) -> Target:
 
 
 def sweep_judge_of(made: Any, messages: list[str], *, compiled: bool = False, **streams: Any) -> SweepJudge:
-    """A station that streams; what it tells besides is added to a list."""
+    """A sweep judge that streams; its messages are added to a list."""
     stream_options = {"threads": 2, "least": 1, "report": messages.append, "tensor_elements": SIZE, **streams}
     bench = Bench(made.__name__, made(), {}, TABLES)
     return SweepJudge(bench, streams=stream_options, compiled=compiled, tensor_elements=SIZE)
 
 
 class Judged:
-    """A station's judgement of some blocks, and what was told beside it."""
+    """A sweep judge's verdict on some blocks, and its messages."""
 
     def __init__(
         self,
@@ -380,7 +380,7 @@ def test_a_fill_that_lies_is_reported_and_not_blamed_on_the_operator(made: Any, 
     assert judged.whole.elements == 4 << 16
     (line,) = judged.messages
     assert message in line
-    assert "does not prepare what it is told to" in line
+    assert "does not prepare what was requested" in line
     before = judged.streams
     assert judged.sweep_judge.judge_several(judged.target, blocks)[0].clean
     assert made.opened == before, "no further stream is opened"

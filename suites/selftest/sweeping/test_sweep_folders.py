@@ -243,7 +243,7 @@ def test_a_folder_is_free_again_after_a_refusal(finished: Path, tmp_path: Path) 
 
 
 class Filling(Alone):
-    """A crew whose second block finds the disk full."""
+    """A worker pool whose second block finds the disk full."""
 
     def __init__(self, worker: Worker, ballast: Path) -> None:
         super().__init__(worker)

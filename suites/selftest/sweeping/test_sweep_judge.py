@@ -56,7 +56,7 @@ def small(whole: Plan) -> Plan:
 
 
 def verdict(backend: str, folder: Path, isolation: str, *options: str, operator: str = "CLIP") -> str:
-    """The verdict of a strict sweep over the first FLOAT32 patterns, judged by the crew of `dmlcts sweep`."""
+    """The verdict of a strict sweep over the first FLOAT32 patterns, judged by the worker pool of `dmlcts sweep`."""
     named = f"{CORRUPTING}:{backend}"
     settings = Settings.read(
         backend=named,
@@ -163,7 +163,7 @@ def test_a_certified_sweep_is_judged_apart_however_the_run_was(
     sweep_context = context(record)
     sweep_context.reference = SimpleNamespace(tables=replace(TABLES))
     statuses = {status for status, _ in check_sweep(sweep_context)}
-    assert statuses == {Status.FAIL}, "a part of a sweep is none, and a failing one is told"
+    assert statuses == {Status.FAIL}, "a part of a sweep is none, and a failing one is reported"
 
 
 # The control word -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Crews: processes and Dask workers do the same work, and one that is lost takes nothing with it."""
+"""Worker pools: processes and Dask workers do the same work, and one that is lost takes nothing with it."""
 
 from __future__ import annotations
 
@@ -133,20 +133,20 @@ from dmlcts.suites.sweeping.worker_pools.workers import Orders
 
 def main():
     with LocalCluster(n_workers=3, processes=True, threads_per_worker=1, dashboard_address=None) as local:
-        crew = Cluster(Orders("cpu", compiled=False), local.scheduler_address)
-        sizes = [crew.size]
+        pool = Cluster(Orders("cpu", compiled=False), local.scheduler_address)
+        sizes = [pool.size]
         settings = Settings.read(backend="cpu", results="swept", operators=["CLIP"], data_types=["INT8", "INT16"])
-        sweep = Sweep.planned(settings, crew.describe())
+        sweep = Sweep.planned(settings, pool.describe())
         victim = next(iter(local.workers.values())).pid
         came = []
-        def told(block, totals):
+        def finished(block, totals):
             came.append(block.id)
             if len(came) == 5:
                 os.kill(victim, signal.SIGKILL)
         with held(sweep) as journal:
-            conduct(sweep, crew, told, journal)
-            publish(sweep, crew.size)
-        crew.close()
+            conduct(sweep, pool, finished, journal)
+            publish(sweep, pool.size)
+        pool.close()
         print(json.dumps({"came": len(came), "distinct": len(set(came)), "size": sizes[0]}))
 
 if __name__ == "__main__":

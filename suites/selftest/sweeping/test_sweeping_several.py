@@ -1,4 +1,4 @@
-"""Sweeps of operators of several inputs or types: every combination once, one wrong one found, told and replayed."""
+"""Sweeps of operators of several inputs or types: every combination once, a wrong one found, reported and replayed."""
 
 from __future__ import annotations
 

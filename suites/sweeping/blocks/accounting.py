@@ -1,4 +1,4 @@
-"""Whether what a block came to accounts for each of its elements; what does not, does not count.
+"""Whether a block's totals account for each of its elements; totals that do not are left out.
 
 Totals come over pipes, over a network and out of journals. A sum that does not come out right there would become a
 verdict that nobody can explain, so it is refused where it comes in.

@@ -142,7 +142,7 @@ def explain(bench: Bench, target: Target, totals: Totals, settings: Settings) ->
     Args:
         bench: an open device.
         target: what was swept.
-        totals: what its blocks came to.
+        totals: the totals of its blocks.
         settings: the run's options, for the command that replays.
     """
     failures: dict[str, FailureRecord] = {}

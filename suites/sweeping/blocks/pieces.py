@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 def fill_inputs(memory: TensorMemory, operator: OperatorDesc, target: Target, tensor: Tensor) -> None:
-    """Write a tensor's inputs into the lane's memory."""
+    """Write a tensor's inputs into the slot's memory."""
     if not target.inputs:
         fill_input(memory, tensor, memory.elements(memory.types[0][0], tensor.count))
         return
@@ -167,7 +167,7 @@ def judge_pieces(
         target: what is swept.
         tensor: where the part belongs.
         start: its first element there.
-        totals: what it comes to is added here, but for the classes.
+        totals: its counts are added here, except the classes.
         poison: what the output held before.
 
     Returns:
@@ -183,7 +183,7 @@ def judge_pieces(
 
 
 def fill_input(memory: TensorMemory, tensor: Tensor, x: Array) -> None:
-    """Write a tensor's inputs into ``x``, which lies in the lane's memory."""
+    """Write a tensor's inputs into ``x``, which lies in the slot's memory."""
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)
         if tensor.values is not None:

@@ -1,7 +1,7 @@
 """Blocks judged in a stream where the backend has them, and the ordinary way wherever that leaves a doubt.
 
 A stream only ever shows that blocks are right. What looks wrong there is dispatched again the ordinary way, with
-uploaded inputs, and what that finds is told. Where it finds nothing, it is looked into what the stream prepared: a fill
+uploaded inputs, and what that finds is reported. Where it finds nothing, the prepared inputs are checked: a fill
 that lies is the backend's fault and no operator's, and ends the streaming; else the wrong outputs came once, and count.
 """
 
@@ -25,7 +25,7 @@ from dmlcts.suites.sweeping.blocks.totals import Totals
 TENSOR_ELEMENTS = 1 << 23
 MOST_THREADS = 8
 AT_ONCE = 16
-"""Blocks of a batch: so many are judged before the inputs are read back, and before anything is told of them."""
+"""Blocks of a batch: so many are judged before the inputs are read back, and before any of them is reported."""
 _LEAST_ELEMENTS = 1 << 26
 _MOST_ENDINGS = 3
 _LOOKED_INTO = 16  # the preparation of one batch in so many is looked into
@@ -33,7 +33,7 @@ _LOOKED_INTO = 16  # the preparation of one batch in so many is looked into
 
 @dataclass(frozen=True)
 class Ways:
-    """What streaming asks of the station that it is for.
+    """What streaming needs from its sweep judge.
 
     Attributes:
         ordinary: judges a block with uploaded inputs.
@@ -51,7 +51,7 @@ class Streaming:
 
     Args:
         bench: the device.
-        ways: what else is done at the station.
+        ways: what the sweep judge does besides.
         slots: tensors on their way at once, those being judged among them; 0 for what suits the threads.
         threads: threads that judge.
         tensor_elements: elements of a tensor; 0 for the usual.
@@ -93,7 +93,7 @@ class Streaming:
                 self._ended = target.key, ended
 
     def judge(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
-        """What each of the blocks comes to."""
+        """The totals of each block."""
         try:
             if self._ended is not None and self._ended[0] == target.key:
                 (_, ended), self._ended = self._ended, None
@@ -172,7 +172,7 @@ class Streaming:
         self._drop()
         self._endings = _MOST_ENDINGS
         self._report(
-            f"the backend's stream does not prepare what it is told to: {why}; inputs are uploaded from here on"
+            f"the backend's stream does not prepare what was requested: {why}; inputs are uploaded from here on"
         )
 
     # What is decided the ordinary way ----------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Streaming:
         return block.start == 0 or drawn % _LOOKED_INTO == 0
 
     def _after(self, ended: StreamEnded, target: Target, blocks: Sequence[Block]) -> list[Totals]:
-        """The blocks of a batch whose stream came to an end before they did."""
+        """The totals of a batch whose stream ended early."""
         reached = self._target_stream.reached if self._target_stream is not None else 0
         self._drop()
         self._ways.forget()
@@ -198,7 +198,7 @@ class Streaming:
             reached_totals.failing = 1
             reached_totals.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
         elif not ended.lost:
-            self._report(f"a stream of the backend came to its end: {mishap.text}; its blocks' inputs were uploaded")
+            self._report(f"a stream of the backend ended early: {mishap.text}; its blocks' inputs were uploaded")
         return totals
 
     def _decided(self, target: Target, blocks: Sequence[Block], batch: Batch) -> list[Totals]:
@@ -229,6 +229,6 @@ class Streaming:
             last = block_totals[-1]
             last.altered += 1
             last.failing = 1
-            last.note(blocks[-1].start, blocks[-1].count, "fail", f"after dispatches in flight {batch.amiss}")
+            last.note(blocks[-1].start, blocks[-1].count, "fail", f"after dispatches in a stream {batch.amiss}")
         self._drop()
         return block_totals

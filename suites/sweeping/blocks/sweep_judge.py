@@ -1,7 +1,7 @@
-"""A station: one open device with its kernels, that judges blocks; several tensors may be in flight on it.
+"""The judge of a device: one open device with its kernels, and the blocks that it judges, several tensors at once.
 
-Each lane is a thread with a memory and a judge of its own. It generates a tensor's inputs, waits for the device,
-dispatches, and judges while the next lane's tensor is on the device. Where the device stands in a process of its own,
+Each slot is a thread with a memory and a judge of its own. It generates a tensor's inputs, waits for the device,
+dispatches, and judges while the next slot's tensor is on the device. Where the device stands in a process of its own,
 the memory is shared with it, and no code of the implementation runs beside the judge.
 
 A tensor whose process is lost, or takes longer than a block may, is tried once more in a fresh process; where that is
@@ -58,7 +58,7 @@ class SweepJudge:
 
     Args:
         bench: the device.
-        slots: how many tensors may be in flight.
+        slots: how many tensors may be on the device at once.
         tensor_elements: elements of a tensor; ``None`` to try which size is quickest.
         compiled: use the compiled first comparison where it can be had.
         timeout: seconds that a block may take in a process of the implementation's own; ``None`` for the bench's own
@@ -92,13 +92,13 @@ class SweepJudge:
         self.streaming = None if streams is None else Streaming(bench, ways, **streams)
 
     def finish(self) -> None:
-        """Close kernels and lanes; the device stays open."""
+        """Close kernels and slots; the device stays open."""
         self._end_streams()
         self._drop_kernels()
         self._end_slots()
 
     def close(self) -> None:
-        """Close kernels, lanes and the device."""
+        """Close kernels, slots and the device."""
         self._end_streams()
         self._drop_kernels()
         self.bench.close()
@@ -313,7 +313,7 @@ class SweepJudge:
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:
-        """Elements of a tensor: as told, or the size of the trial that was quickest for each element."""
+        """Elements of a tensor: as set, or the size of the trial that was quickest for each element."""
         if target.kind == "bounds":
             return 1 << 16
         most = block.count

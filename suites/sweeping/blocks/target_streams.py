@@ -1,4 +1,4 @@
-"""A flight: consecutive patterns judged as they come back from a stream, several tensors on their way at once.
+"""The stream of a target: consecutive patterns judged as they come back, several tensors on their way at once.
 
 The inputs are made on the device: the first ones are filled in, and then every element is moved on by what lies
 between one tensor and the next. So whatever a dispatch does to an input, or a fill does wrong, stays there until the
@@ -169,7 +169,7 @@ class TargetStream:
         """Judge some blocks.
 
         Raises:
-            StreamEnded: the stream came to an end; :attr:`reached` is the block that it came to.
+            StreamEnded: the stream ended early; :attr:`reached` is the block at which it ended.
         """
         assert self.stream is not None  # noqa: S101  # who has none does not fly
         parts = self.parts(blocks)

@@ -1,6 +1,6 @@
-"""What a lane of a sweep holds: memory for its tensors, looked over without allocating, and one tensor at a time.
+"""What a slot of a sweep holds: memory for its tensors, looked over without allocating, and one tensor at a time.
 
-A station has several lanes and one device; see :mod:`dmlcts.suites.sweeping.blocks.sweep_judge`.
+The judge of a device has several slots; see :mod:`dmlcts.suites.sweeping.blocks.sweep_judge`.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ _POISONS: dict[int, int] = {1: 0xA7, 2: 0x3A5B, 4: 0x3F35_A5A7, 8: 0x3FE6_B4B4_E
 def poison_for(target: Target, tensor: Tensor) -> int:
     """A pattern that few outputs equal: no integer for floats, and not among the inputs of the tensor.
 
-    It is one for all elements of a tensor and follows from no result, so that it tells nothing of any. Where an output
-    does equal it, a second dispatch with another one tells.
+    It is one for all elements of a tensor and follows from no result, so it reveals nothing about any. Where an output
+    does equal it, a second dispatch with another pattern decides.
     """
     if target.kind == "bounds":
         return _MINUS_INFINITY_FLOAT16  # all outputs are finite there

@@ -1,4 +1,4 @@
-"""What blocks came to, and how that adds up: associative, commutative, every block counted once."""
+"""The totals of blocks, and how they add up: associative, commutative, every block counted once."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Totals:
     accuracy: Measurement | None = None
 
     def add(self, other: Totals) -> None:
-        """Add what other blocks of the same target came to."""
+        """Add the totals of other blocks of the same target."""
         for name in (
             "blocks",
             "elements",
@@ -340,7 +340,7 @@ def _trouble(value: object) -> Trouble:
 
 
 def lost(count: int, elements: int, start: int, outcome: str, text: str) -> Totals:
-    """What a block comes to that was not judged at all.
+    """The totals of a block that was not judged at all.
 
     Args:
         count: its patterns, samples or bounds.

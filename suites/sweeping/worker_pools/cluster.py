@@ -1,4 +1,4 @@
-"""A crew past one machine: the workers of a Dask scheduler (extra ``cluster``), each with its own device.
+"""A worker pool on several machines: the workers of a Dask scheduler (extra ``cluster``), each with its own device.
 
 A block is a task. Dask gives the blocks of a worker that is lost to another one; a block that comes back twice
 is counted once, since totals are merged by the block's id.
@@ -35,7 +35,7 @@ def _at_work(orders: Orders, verb: str, *arguments: Any) -> Any:
 
 
 class Cluster:
-    """A crew of Dask workers.
+    """A worker pool of Dask workers.
 
     Args:
         orders: what every worker must know; the backend must be installed where the workers are. Within twice the

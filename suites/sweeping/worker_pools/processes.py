@@ -1,4 +1,4 @@
-"""A crew of processes on this machine, each with a device of its own.
+"""A worker pool of processes on this machine, each with a device of its own.
 
 By default the implementation stands in a further process beside each of them, and
 :mod:`dmlcts.suites.sweeping.blocks.sweep_judge` handles what it does to itself. A worker that dies or hangs all the
@@ -38,7 +38,7 @@ class WorkerFailed(DmlctsError):  # noqa: N818  # it says what happened
 
 
 def _serve(pipe: Connection, orders: Orders) -> None:
-    """What a worker process runs: one answer to each request, until it is told to stop."""
+    """What a worker process runs: one answer to each request, until it is asked to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that conducts
     worker: Worker | None = None
     while (request := _asked(pipe)) is not None:
@@ -82,7 +82,7 @@ def _answer(answer: tuple[str, Any]) -> Any:
 
 
 class Processes:
-    """A crew of processes.
+    """A worker pool of processes.
 
     Args:
         orders: what every worker must know.
@@ -176,7 +176,7 @@ class Processes:
                     for block in blocks:
                         attempts[block] = attempts.get(block, 0) + 1
                         if attempts[block] < _ATTEMPTS:
-                            again.append((target, [block]))  # alone: whichever of them it was is told by itself
+                            again.append((target, [block]))  # alone: the one that failed is then reported by itself
                         else:
                             yield block, lost(block.count, target.elements_in(block), block.start, *loss)
                 else:

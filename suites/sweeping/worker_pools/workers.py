@@ -43,7 +43,7 @@ class Orders:
         level: the level to judge at, "" for the one that the device claims.
         strict: leave no latitude.
         extra_tables: folders or files of further tables.
-        slot_count: tensors in flight on one device; 0 to decide by the device.
+        slot_count: tensors on one device at once; 0 to decide by the device.
         tensor_elements: elements of a tensor; 0 to try.
         compiled: use the compiled comparison where numba is installed.
         isolation: "process" for the implementation in a process of its own, "none" for one process with the judge.
@@ -91,7 +91,7 @@ class Description:
         independent: whether several processes, each with a device of its own, get more done than one.
         isolation: "process" where the implementation has a process of its own, "none" where it shares the judge's.
         environment: the worker's machine and software.
-        at_once: blocks of a target that a worker is best given together: their tensors are in flight at once.
+        at_once: blocks of a target that a worker is best given together: their tensors are on the device at once.
     """
 
     device: dict[str, Any]
@@ -131,7 +131,7 @@ class Worker:
 
     @property
     def sweep_judge(self) -> SweepJudge:
-        """The device with its kernels and lanes."""
+        """The device with its kernels and slots."""
         if self._sweep_judge is None:
             beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
             slots = self._orders.slot_count or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
@@ -224,7 +224,7 @@ class WorkerPool(Protocol):
 
 
 class Alone:
-    """A crew of one worker in this process: for trials and tests."""
+    """A worker pool of one worker in this process: for trials and tests."""
 
     size = 1
 
