@@ -1,6 +1,6 @@
 """A plugin of pytest: what one environment's tests found right, another's need not run again.
 
-``pytest -p passed_before --tell-passed FILE`` writes the names of the tests that passed, and
+``pytest -p passed_before --list-passed FILE`` writes the names of the tests that passed, and
 ``pytest -p passed_before --but-passed FILE`` leaves those out. What was skipped, what failed and what is there
 in the second environment only all runs. The first may stand in ``PYTEST_ADDOPTS``, which what tests start does not
 see; the second must stand on the command line, which the processes of pytest-xdist are given.
@@ -16,7 +16,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add both options."""
-    parser.addoption("--tell-passed", metavar="FILE", help="write the names of the tests that passed")
+    parser.addoption("--list-passed", metavar="FILE", help="write the names of the tests that passed")
     parser.addoption("--but-passed", metavar="FILE", help="leave out the tests that this file names")
 
 
@@ -38,7 +38,7 @@ class _Teller:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to gather, except in a process of pytest-xdist."""
     os.environ.pop("PYTEST_ADDOPTS", None)
-    path = config.getoption("--tell-passed")
+    path = config.getoption("--list-passed")
     if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Teller(Path(path)), "dmlcts-passed-before")
 

@@ -23,7 +23,7 @@ step() {
 }
 
 # beside NAME COMMAND...: runs in the background; `joined NAME` waits for it, shows what it printed, and fails where it did.
-declare -A lanes
+declare -A background
 beside() {
   local name=$1 since=$SECONDS
   shift
@@ -31,11 +31,11 @@ beside() {
     "$@"
     took "  beside other steps: $name" "$since"
   ) > "$work/beside-$name.txt" 2>&1 &
-  lanes[$name]=$!
+  background[$name]=$!
 }
 joined() {
   local code=0
-  wait "${lanes[$1]}" || code=$?
+  wait "${background[$1]}" || code=$?
   cat "$work/beside-$1.txt"
   return "$code"
 }

@@ -225,7 +225,7 @@ class Kernel(Protocol):
 
 
 class Stream(Protocol):
-    """Dispatches of one kernel in flight, on a memory that stays on the device; ``StreamingKernel.stream`` makes it.
+    """Overlapping dispatches of one kernel, on a memory that stays on the device; ``StreamingKernel.stream`` makes it.
 
     What is asked of it happens in the order in which it is asked. One thread asks at a time, another one perhaps waits.
     """

@@ -1,4 +1,4 @@
-"""How a process that the suite started came to its end, and what it said before: its exit code and its last words."""
+"""How a process that the suite started ended: its exit code, and the last words of its output."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnContext
 
 _NAME = "PYTHONSAFEPATH"
-_OURS = "dmlcts"  # Python takes any text; this one tells that the user has set none
+_OURS = "dmlcts"  # Python takes any text; this one shows that the user has set none
 
 
 def own_python(*words: str) -> list[str]:

@@ -18,9 +18,9 @@ _BLOCK = 512  # what st_blocks counts
 
 
 def resident_bytes() -> int:
-    """Bytes of memory that this process alone holds; 0 where the system does not tell.
+    """Bytes of memory that this process alone holds; 0 where the system does not report it.
 
-    Linux tells what is held now, without what is shared; macOS and Windows tell the most that was ever held, which
+    Linux reports what is held now, without what is shared; macOS and Windows the most that was ever held, which
     says the same of a leak.
     """
     if sys.platform == "linux":
@@ -49,7 +49,7 @@ class Resident:
         self._file = os.open(f"/proc/{pid}/statm", os.O_RDONLY) if sys.platform == "linux" else None
 
     def bytes(self) -> int:
-        """How much it holds now; 0 where the system does not tell, or the process has ended."""
+        """How much it holds now; 0 where the system does not report it, or the process has ended."""
         if self._file is None:
             return 0
         try:
@@ -122,7 +122,7 @@ class MemoryIncrease:
 
 
 def _mapped_shared(pid: int | str) -> int:
-    """Bytes of shared memory that a process maps and has touched; 0 where the system does not tell."""
+    """Bytes of shared memory that a process maps and has touched; 0 where the system does not report it."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/status", "rb") as stream:
         for line in stream:
             if line.startswith(b"RssShmem:"):

@@ -307,7 +307,7 @@ def _instance(candidate: object, spec: str) -> Backend:
 
 
 def _signature(target: object) -> inspect.Signature | None:
-    """The signature of a callable; ``None`` for one written in C that does not tell."""
+    """The signature of a callable; ``None`` for one written in C that has none."""
     try:
         return inspect.signature(target)  # type: ignore[arg-type]  # whoever asks knows that it is callable
     except ValueError:
@@ -347,7 +347,7 @@ def _check_options(backend: Backend, name: str, options: Mapping[str, object]) -
 
 
 def _has(device: object, part: str) -> bool:
-    """Whether a device has a part; one that fails when it is looked at is there, and is told when it is read."""
+    """Whether a device has a part; one that fails when it is looked at counts, and raises its error when it is read."""
     try:
         return hasattr(device, part)
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ import numpy as np
 
 def text(value: Any) -> str:
     """A number as people write it: the shortest decimal that gives the same value back; FLOAT16 in full."""
-    # an array of no dimension gives its element, which numpy's types do not tell
+    # an array of no dimension gives its element, which numpy's types do not express
     scalar = cast("np.floating[Any] | np.integer[Any]", np.asarray(value)[()])
     if np.issubdtype(scalar.dtype, np.floating):
         if not np.isfinite(scalar):

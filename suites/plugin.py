@@ -170,7 +170,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put what an item found into its report, and tell failures the way people read them."""
+    """Put what an item found into its report, and write failures as people read them."""
     report = yield
     if not isinstance(item, FamilyItem):
         return report
@@ -192,11 +192,11 @@ def pytest_runtest_makereport(
 
 
 def _reported(record: ItemRecord, known: set[Fault]) -> str:
-    """A test's failures as people read them; a fault that was told before takes one line."""
+    """A test's failures as people read them; a fault that was reported before takes one line."""
     texts = []
     for failure in record.failures:
         fault = fault_of(failure)
-        brief = f"{failure.operator} on {failure.data_type}: {failure.title} ({failure.clause}, as told above)"
+        brief = f"{failure.operator} on {failure.data_type}: {failure.title} ({failure.clause}, as reported above)"
         texts.append(brief if fault in known else failure.text)
         known |= set() if fault is None else {fault}
     return "\n\n".join(texts)

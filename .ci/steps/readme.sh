@@ -5,7 +5,7 @@ command_of() { awk -v wanted="$1" '/^```sh$/ {block++; inside=1; next} /^```$/ {
 readme_tests() {
   rm -rf .venv
   command_of 2 > "$work/tests.sh"
-  PYTHONPATH="$PWD/.ci" PYTEST_ADDOPTS="-p passed_before --tell-passed $work/passed.txt" bash -euo pipefail "$work/tests.sh"
+  PYTHONPATH="$PWD/.ci" PYTEST_ADDOPTS="-p passed_before --list-passed $work/passed.txt" bash -euo pipefail "$work/tests.sh"
 }
 
 # It judged cpu on some types of all operators, and ends well where nothing failed; here, nothing may be left undone either.

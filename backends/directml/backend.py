@@ -40,7 +40,7 @@ _JUDGING = tuple(f"{IDMLDevice1.name}::{method}" for method in ("CreateOperator"
 
 
 def _shown(path: Path) -> str:
-    """The path as a report may tell it: without the name of the user whose home it lies in."""
+    """The path as a report may show it: without the name of the user whose home it lies in."""
     home = Path.home()
     return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
 

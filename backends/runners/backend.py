@@ -111,7 +111,7 @@ class RunnerDevice:
     """
 
     def __init__(self, connect: Callable[[], Session], details: Mapping[str, Any], *, share: bool) -> None:
-        self.lock = threading.RLock()  # one conversation, and sweeps keep several tensors in flight
+        self.lock = threading.RLock()  # one conversation, and sweeps have several tensors under way
         self._connect = connect
         self._numbers = itertools.count(1)
         self._session: Session | None = connect()

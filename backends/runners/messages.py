@@ -40,7 +40,7 @@ def encode_hello(options: Mapping[str, str], *, shared_memory: bool) -> bytes:
     """The payload of ``hello``.
 
     Args:
-        options: what the runner is told of ``-o``.
+        options: the options of ``-o`` that the runner gets.
         shared_memory: whether the suite offers it.
 
     Raises:

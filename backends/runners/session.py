@@ -186,7 +186,7 @@ class Session:
         """Prove the secret where there is one, and say hello.
 
         Args:
-            options: what the runner is told of ``-o``.
+            options: the options of ``-o`` that the runner gets.
             secret: what both sides know; b"" for none.
             shared_memory: whether to offer it.
             patience: seconds that the runner may take for all of it.

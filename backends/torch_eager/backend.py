@@ -73,7 +73,7 @@ class TorchBackend:
             device: cpu, cuda, mps or directml.
             clamp: "clamp" makes CLIP torch.clamp, "minmax" torch.maximum of torch.minimum.
             bounds: "scalar" passes Min and Max as Python numbers, "tensor" as tensors of no dimension;
-                unless told, clamp is given scalars, and tensors where it is compiled; minmax takes tensors only.
+                by default, clamp gets scalars, and tensors where it is compiled; minmax takes tensors only.
             compile: "yes" runs everything through torch.compile, which takes seconds a program.
             layouts: "own" passes tensors of the description's sizes and strides, each of which is a program where
                 they are compiled: select narrowly. "flat" passes compiled functions packed arrays of one dimension,
@@ -369,7 +369,7 @@ class TorchDevice:
             program(inputs, self.torch.ones(1, dtype=kind, device=self.device))
         except NotImplementedError as error:
             raise NotSupported(f"torch: {message_of(error)}") from error
-        except Exception as error:  # RuntimeError for nearly everything, told apart by its text
+        except Exception as error:  # RuntimeError for nearly everything, distinguished by its text
             if any(phrase in str(error) for phrase in _LACKING):
                 raise NotSupported(f"torch: {message_of(error)}") from error
             raise InvalidArgument(f"torch: {message_of(error)}") from error

@@ -14,7 +14,7 @@ class Element:
     Attributes:
         data_type: the tensor's data type.
         value: the WGSL type that values are computed in.
-        stored: the WGSL type of the memory's elements; a word of ``lanes`` elements where they are packed.
+        stored: the WGSL type of the memory's elements; a word of ``elements_per_word`` elements where they are packed.
         feature: the wgpu feature that computing with it needs, or "".
         pattern: the value is the element's bits, without a meaning as a number.
     """
@@ -70,7 +70,7 @@ class Element:
         return "native" if self.feature else "emulated"
 
     def as_pattern(self, *, computed: bool) -> Element:
-        """The same element, held as its bits in words of 32; ``computed`` tells that numbers are made of them."""
+        """The same element, held as its bits in words of 32; with ``computed``, numbers are made of them."""
         words = "vec2<u32>" if self.bits == 64 else "u32"
         return Element(self.data_type, words, words, self.feature if computed else "", pattern=True)
 

@@ -99,7 +99,7 @@ class WgpuKernel:
             raise
 
     def stream(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], slots: int) -> WgpuStream:
-        """Dispatches in flight on a memory that stays on the device; see ``Stream`` of the contract.
+        """Overlapping dispatches on a memory that stays on the device; see ``Stream`` of the contract.
 
         Args:
             memory: what it holds at first: 1-D ``uint8``, contiguous, writable.

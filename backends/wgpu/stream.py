@@ -1,4 +1,4 @@
-"""A stream: one kernel on a memory that stays on the device, with the way back of several dispatches in flight.
+"""A stream: one kernel on a memory that stays on the device, with outputs of several dispatches on their way back.
 
 Each submission moves the input on, fills the output with a pattern, runs the kernel's own dispatch on the whole memory,
 as it is always bound, and copies a part of the memory into a buffer that the processor maps. As soon as a mapping is
@@ -42,7 +42,7 @@ class _Slot:
 
 
 class WgpuStream:
-    """Dispatches of a kernel in flight; ``stream`` of :class:`~dmlcts.backends.wgpu.kernel.WgpuKernel` makes it.
+    """Overlapping dispatches of a kernel; ``stream`` of :class:`~dmlcts.backends.wgpu.kernel.WgpuKernel` makes it.
 
     Args:
         device: what it runs on.

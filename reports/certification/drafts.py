@@ -1,4 +1,4 @@
-"""What makes a submission a draft: a modified suite, a sweep that is owed, a verdict, a profile, no signature."""
+"""What makes a submission a draft: a modified suite, a missing sweep, a verdict, a profile, no signature."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ISOLATED, PROFILE = "process", "certification"
 
 
 def requires_sweep(tables: Tables, level: FeatureLevel | str, operators: Collection[str] | None = None) -> bool:
-    """Whether a certification of some operators, or of all, at ``level`` owes the sweep of ROUND over every FLOAT32."""
+    """Whether certifying some operators, or all, at ``level`` requires the sweep of ROUND over every FLOAT32."""
     wanted = operators is None or SWEPT_OPERATOR in operators
     table = tables.operators.get(SWEPT_OPERATOR) if wanted else None
     supported = () if table is None else table.support_at(FeatureLevel.parse(str(level)))
@@ -66,7 +66,7 @@ def draft_reasons(
         isolation: "process" or "none".
         verdict: the run's verdict, ``None`` where it is not known yet.
         signed: whether the statement is signed.
-        sweep: what is wrong with the sweep, in one word, "" where it is in order or not owed.
+        sweep: what is wrong with the sweep, in one word, "" where it is in order or not required.
     """
     reasons = list(modifications(suite))
     if profile != PROFILE:

@@ -1,4 +1,4 @@
-"""What a verification comes to: one line a check, a verdict, and a page for people."""
+"""The result of a verification: one line a check, a verdict, and a page for people."""
 
 from __future__ import annotations
 

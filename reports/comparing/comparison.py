@@ -98,7 +98,7 @@ def example(title: str, details: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _cell(column: Column, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What a column shows in one row; ``None`` where it did not owe it, or did not run at all."""
+    """What a column shows in one row; ``None`` where it was not required, or did not run at all."""
     if row is None or column.results is None:
         return None
     shown: dict[str, Any] = {"outcome": row["outcome"], "cases": row["cases"], "failures": row["failures"]}
@@ -295,12 +295,12 @@ def short(operator: str) -> str:
 def matrix_cell(cell: Mapping[str, int] | None, available: bool) -> tuple[str, str]:
     """A cell of the matrix: its kind ("pass", "fail", "partly", "none", "absent") and its words.
 
-    The kind is told by the words and their sign as well, never by colour alone.
+    The words and their sign show the kind as well, never by colour alone.
     """
     if not available:
         return "absent", ""
     if not cell:
-        return "absent", "not owed"
+        return "absent", "not required"
     total = sum(cell.values())
     failed = sum(times for name, times in cell.items() if Outcome(name).breaks_conformance)
     missing = sum(times for name, times in cell.items() if Outcome(name).did_not_run)
@@ -316,7 +316,7 @@ def matrix_cell(cell: Mapping[str, int] | None, available: bool) -> tuple[str, s
 def departure_cell(cell: Mapping[str, Any] | None, available: bool) -> tuple[str, str]:
     """A cell of a departure: its kind and its words, as in :func:`matrix_cell`."""
     if not available or cell is None:
-        return "absent", "" if not available else "not owed"
+        return "absent", "" if not available else "not required"
     outcome = Outcome(cell["outcome"])
     if outcome.breaks_conformance:
         return "fail", f"✗ {outcome.value.replace('_', ' ')}"

@@ -1,10 +1,10 @@
 """What changed between two runs: ``dmlcts diff A B``.
 
 Rows are compared by clause, operator and data type. What changed because the runs were different runs (another
-level, other tables, another selection) is told beside what changed in the implementation.
+level, other tables, another selection) is listed beside what changed in the implementation.
 
 A *regression* is what B must not bring: a row that breaks conformance and did not in A, or that breaks it in a
-worse way (``fail`` to ``crash``), or that A checked and B owed and did not run; a test that ended badly outside
+worse way (``fail`` to ``crash``), or that A checked and B did not run, though required; a test that ended badly outside
 any clause; an interrupted run. A row that A does not have at all is news, and a regression only where it breaks
 conformance.
 """

@@ -1,7 +1,7 @@
 """Releases of one package side by side in time: for each departure the first and the last release that has it.
 
 The document (``dmlcts-history/1``, ``schemas/history-1.json``) is built from finished runs alone. A release that could
-not be judged is told with its reason, and says nothing about any departure.
+not be judged is listed with its reason, and says nothing about any departure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HOW = ("selection", "profile", "seed", "strict")
 _CLEAN = {Outcome.PASS.value, Outcome.CHARACTERISED.value}
 _OPEN = {Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value}
 _TYPES = [data_type.name for data_type in DataType]
-LEGEND = "✗ departs, ✓ holds, · not owed or not supported by that release, blank: not judged."
+LEGEND = "✗ departs, ✓ holds, · not required or not supported by that release, blank: not judged."
 """What the signs mean."""
 
 

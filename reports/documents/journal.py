@@ -55,7 +55,7 @@ class JournalContent:
         header: what the run is: settings, device, suite and tables.
         collection: ``None`` where the run did not come so far.
         records: of the finished tests.
-        ended: whether the run came to its end.
+        ended: whether the run ended as it should.
         finished: when, where it says so; the journals of earlier versions do not.
         whole: bytes up to the end of the last whole line.
     """

@@ -1,4 +1,4 @@
-"""The kill matrix as JSON, as a terminal summary and as one HTML page: what the suite's proof came to."""
+"""The kill matrix as JSON, as a terminal summary and as one HTML page: the result of the suite's proof."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class Behaviour(_Record):
 
 @dataclass(frozen=True)
 class FailureRecord(_Record):
-    """One failing case, told to a person and replayable by a machine.
+    """One failing case, readable by a person and replayable by a machine.
 
     Attributes:
         clause: the clause's id, "" where no single clause is at fault.

@@ -33,7 +33,7 @@ from dmlcts.specs.tables import Tables
 
 SCHEMA = "dmlcts-results/3"
 READ = ("dmlcts-results/1", "dmlcts-results/2", SCHEMA)
-"""What this version reads: version 1 does not tell the signatures of a row, and neither it nor 2 has `accuracy`."""
+"""What this version reads: version 1 does not hold the signatures of a row, and neither it nor 2 has `accuracy`."""
 VOLATILE = ("timings", "environment")
 SLOWEST = 10
 _MOST_LEVELS, _MOST_MEMBERS, _MOST_CHARACTERS = 20, 1000, 10_000
@@ -208,7 +208,7 @@ class RunInfo:
 
 
 def _merged(tallies: list[ClauseTally], is_required: bool, claimed: bool) -> dict[str, Any] | None:
-    """One row from its tallies; ``None`` where nothing ran and nothing was owed."""
+    """One row from its tallies; ``None`` where nothing ran and nothing was required."""
     if not is_required:
         tallies = [tally for tally in tallies if not tally.outcome.did_not_run]
     cases = sum(tally.cases for tally in tallies)
@@ -308,7 +308,7 @@ def verdict_of(results: Mapping[str, Any]) -> Verdict:
     """The verdict that a results document's rows, failures and interruption amount to.
 
     An implementation's fault anywhere is NOT_CONFORMANT. Otherwise a fault of the suite's own
-    (``harness_error``), an interruption, an owed row that did not run, or no row at all is INCOMPLETE.
+    (``harness_error``), an interruption, a required row that did not run, or no row at all is INCOMPLETE.
     """
     rows = [Outcome(row["outcome"]) for row in results["clauses"]]
     outcomes = [*rows, *(Outcome(failure["outcome"]) for failure in results["failures"])]
@@ -336,15 +336,15 @@ def build_results(
 ) -> dict[str, Any]:
     """Merge the records of a run into its results document.
 
-    Every row that did not run is one that was owed: what neither ran nor was owed has no row. Where clauses were
+    Every row that did not run was required: what neither ran nor was required has no row. Where clauses were
     selected, rows and failures are those of the selected ones, and ``besides`` holds the failures of the others.
 
     Args:
         items: the records, in any order.
-        obliged: the rows that the selection owes: clause id, operator, data type name, obligation.
+        obliged: the rows that the selection requires: clause id, operator, data type name, obligation.
         run: what the run was.
         tables: the spec tables it rests on.
-        unsupported: (operator, data type name) that the device does not claim; owed rows of these that
+        unsupported: (operator, data type name) that the device does not claim; required rows of these that
             got no case become ``not_supported``, others ``skipped``.
         interrupted: whether the run was stopped before its end.
 

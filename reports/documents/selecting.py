@@ -1,4 +1,4 @@
-"""A verdict on selected clauses: what was found of the others is told beside it, and does not count.
+"""A verdict on selected clauses: failures of the others are listed beside it, and does not count.
 
 The cases of a selected clause often show something of another one (a value that is wrong whatever the layout, a
 byte outside the output). That belongs to the other clause. A crash, a hang or a lost device counts whatever was

@@ -285,7 +285,7 @@ class Waivers:
         if idle:
             index = results["waivers"].index(idle[0])
             mend = f"remove it; feature level {results['feature_level']} has no such row"
-            raise WaiverError(self.name(index), "matches nothing that ran or was owed", mend)
+            raise WaiverError(self.name(index), "matches nothing that ran or was required", mend)
 
 
 def _every_row(tables: Tables) -> Iterable[tuple[str, str, str]]:

@@ -16,7 +16,7 @@ from dmlcts.reports.documents.writing import TEMPORARY, reason
 from dmlcts.specs import UsageError
 
 INDEX = "site.json"
-"""The file that tells a folder is a site, and which files it is made of (``schemas/site-1.json``)."""
+"""The file that marks a folder as a site, and lists the files that it is made of (``schemas/site-1.json``)."""
 
 SCHEMA = "dmlcts-site/1"
 _MEND = "choose a folder that does not exist, or an earlier site"

@@ -445,7 +445,7 @@ def _beside(page: str, other: str) -> bool:
 
 
 def _summary(site: _Site) -> dict[str, Any]:
-    """What :data:`~dmlcts.reports.site.folder.INDEX` tells of the site."""
+    """What :data:`~dmlcts.reports.site.folder.INDEX` holds about the site."""
     return {
         "made_by": importlib.metadata.version("dmlcts"),
         "mixture": site.sources.collection.mixture,

@@ -51,7 +51,7 @@ class Standing:
 
     @property
     def sign(self) -> str:
-        """The sign of the kind, which tells it without colour."""
+        """The sign of the kind, which shows it without colour."""
         held = "◇" if self.characterised else "✓"
         return {"absent": "", "fail": "✗", "none": "○", "partly": held, "pass": held}[self.kind]
 

@@ -47,7 +47,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Cause:
-    """A fault with what is told under it.
+    """A fault with what is shown under it.
 
     Attributes:
         clause: the id of the clause that it breaks; "" for failures outside any clause.
@@ -88,7 +88,7 @@ class Cause:
 
     @property
     def folded(self) -> tuple[Cause, ...]:
-        """What is told under it."""
+        """What is shown under it."""
         return (*self.same, *self.needing_more, *self.following)
 
 
@@ -130,7 +130,7 @@ def causes(rows: Iterable[Row], failures: Iterable[Row], subject: Callable[[str]
 
 
 def _fault(failure: Row) -> Fault:
-    """The fault that a failing case shows; all that ended badly outside any clause are one, told test by test."""
+    """The fault that a failing case shows; all that ended badly outside any clause are one, listed by test."""
     if not failure["clause"]:
         outcome = Outcome(failure["outcome"])
         return Fault("", outcome, Deviation.UNKNOWN, frozenset(), Origin.UNKNOWN, examined=True)
@@ -138,7 +138,7 @@ def _fault(failure: Row) -> Fault:
 
 
 def _of_clause(clause: str, rows: Sequence[Row], failures_by_fault: Mapping[Fault, Sequence[Row]]) -> list[Cause]:
-    """The faults of one clause; rows of which no failing case is told are one more, unless there is but one fault."""
+    """The faults of one clause; rows without a reported failing case are one more, unless there is but one fault."""
     failures_by_fault = _of_known_origin(failures_by_fault)
     seen: dict[Fault, list[Row]] = {fault: [] for fault in failures_by_fault}
     shared: set[Fault] = set()

@@ -2,7 +2,7 @@
 
 The input's axis has a place for each bucket that results are counted in, narrow around 1 and wide far from it, the
 negative ones mirrored on the left. A bucket's largest error is a stem with a dot; the judged bound is a solid line, the
-strict one a dashed line, and both are named where they end, so that nothing is told by colour. The error's axis ends a
+strict one a dashed line, and both are named where they end, so that nothing depends on colour. The error's axis ends a
 little above the largest error: a bound beyond stands at its end.
 """
 

@@ -102,7 +102,7 @@ def _key(failure: FailureRecord) -> Key | None:
 def _size(failure: FailureRecord) -> tuple[int, int, int, str]:
     """How much there is to read: elements, what is needed, and the length of the title.
 
-    So an input of -0.5 is told rather than 0.49999997. The file's name is there so that no order matters.
+    So an input of -0.5 is shown rather than 0.49999997. The file's name is there so that no order matters.
     """
     return elements_of(failure.case), len(failure.needs), len(failure.title), failure.file
 

@@ -2,7 +2,7 @@
 
 The behaviours of a run are its fingerprint, and ``dmlcts probe --json`` writes it alone. Those shipped with the
 project stand in ``reports/examples/``, as ``*.results.json`` and ``*.fingerprint.json``. What a known
-implementation does where the pages are silent is no rule: it only says in whose company an implementation is.
+implementation does where the pages are silent is no rule: it only shows which implementations behave alike.
 """
 
 from __future__ import annotations

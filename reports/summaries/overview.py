@@ -175,7 +175,7 @@ class Failure:
         document: its entry in the results document.
         rule: the clause it breaks; ``None`` where no single clause is at fault.
         tests: the tests that found it.
-        cause: the number of the fault under which it is told (:mod:`.causes`); all cases that nobody examined have one
+        cause: the number of the fault under which it is shown (:mod:`.causes`); all cases that nobody examined have one
             number, and the waived ones of each clause.
     """
 
@@ -196,7 +196,7 @@ class Overview:
         counts: how many rows ended in each outcome, worst first, those that occur.
         matrices: one an operator.
         entries: every clause that has a row, the worst first, then in the tables' order.
-        failures: every failing case in the order of causes; those told under one clause stand together.
+        failures: every failing case in the order of causes; those shown under one clause stand together.
         selection: what was selected, in words; "" for everything.
         same_tables: whether the tables that this overview was made with are those the run rested on.
         rules: every clause that a row or failure names, by id.
@@ -417,7 +417,7 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
 
 @dataclass(frozen=True)
 class Group:
-    """Failing cases that are told together: one to read, the rest folded under it.
+    """Failing cases that are shown together: one to read, the rest folded under it.
 
     Attributes:
         head: the one to read.

@@ -2,7 +2,7 @@
 
 The axis shows every value of the type in its order. Floating-point values stand by their bit patterns, which
 gives each power of two the same room; integers stand by the logarithm of their magnitude. NaN has a place of
-its own, past the right end. A drawing has a lane for each thing drawn, and a lane has buckets: a bucket of one
+its own, past the right end. A drawing has a track for each thing drawn, and a track has buckets: a bucket of one
 value is a mark, a wider one a bar as tall as the share of its values that is wrong.
 """
 
@@ -130,7 +130,7 @@ def _tick(x: float, label: str, height: int) -> str:
 
 
 def drawing(data_type: DataType, tracks: Sequence[Track], title: str) -> Markup:
-    """The lanes as one ``<svg>``, self-contained, styled by the page's ``.plot`` rules.
+    """The tracks as one ``<svg>``, self-contained, styled by the page's ``.plot`` rules.
 
     Args:
         data_type: the element type whose values the axis shows.
@@ -149,6 +149,6 @@ def drawing(data_type: DataType, tracks: Sequence[Track], title: str) -> Markup:
         base = TRACK_HEIGHT * (number + 1)
         parts.append(f'<path class="axis" d="M{LEFT} {base}H{WIDTH - RIGHT}"/>')
         parts += [_drawn(data_type, bucket, base) for bucket in track.buckets if bucket.wrong]
-        parts.append(f'<text class="lane" x="{LEFT}" y="{base - TRACK_HEIGHT + 14}">{escape(track.title)}</text>')
+        parts.append(f'<text class="track" x="{LEFT}" y="{base - TRACK_HEIGHT + 14}">{escape(track.title)}</text>')
     parts.append("</svg>")
     return Markup("".join(parts))  # noqa: S704  # what came from outside went through escape above

@@ -26,7 +26,7 @@ _NAME = "operator"
 
 
 class DxDispatchError(DmlctsError):
-    """A case that cannot be told as a model.
+    """A case that cannot be written as a model.
 
     Args:
         cause: why not.
@@ -87,7 +87,7 @@ def _element_strides(tensor: Mapping[str, Any]) -> list[int]:
 
 
 def _element(pattern: str, data_type: DataType) -> int:
-    """The number of a bit pattern, which JSON can tell however long the text was.
+    """The number of a bit pattern, which JSON can hold however long the text was.
 
     Raises:
         ValueError: it is no pattern of the type.

@@ -52,7 +52,7 @@ PAGE_MARK = '<meta name="generator" content="dmlcts">'
 """What a page of this project begins with, so that a later run knows that it may replace it."""
 
 MOST_FAILURES = 300
-"""Failures that the page tells in full; the rest is counted."""
+"""Failures that the page shows in full; the rest is counted."""
 
 FEW_OPERATORS = 3
 """So many operators are shown unfolded, and without an overview of them."""

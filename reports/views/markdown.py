@@ -265,7 +265,7 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view, tables)]
     lines += _silence(view, known_implementations() if known is None else known)
     text = "\n".join(lines) + "\n"
-    return text if len(text.encode()) <= _MOST_BYTES else "\n".join(lines[:5]) + "\n\nToo long to tell here.\n"
+    return text if len(text.encode()) <= _MOST_BYTES else "\n".join(lines[:5]) + "\n\nToo long to show here.\n"
 
 
 def append_to_step(text: str) -> Path:

@@ -283,7 +283,7 @@ def _besides(failures: Rows, tables: Tables, page: Page, folder: str) -> None:
 
 
 def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
-    """What was owed and did not run."""
+    """What was required and did not run."""
     idle = [row for row in rows if _outcome(row).did_not_run]
     if not idle:
         return

@@ -98,7 +98,7 @@ class Around:
     def _tolerated(self, tolerance: Tolerance, real: tuple[Array, Array], *, strict: bool) -> tuple[Array, Array]:
         """The least and the greatest number within a tolerance of real results, which lie between ``real``.
 
-        The spacing of numbers changes at powers of two: where FLOAT64 cannot tell on which side a result lies, the
+        The spacing of numbers changes at powers of two: where FLOAT64 cannot decide on which side a result lies, the
         wider one counts.
         """
         middle = self.exact.low, self.exact.high

@@ -119,7 +119,7 @@ _KNOWN: Mapping[str, tuple[int, ...]] = {"log": (0, 1), "exp": (0,)}
 def _value(
     expression: Expression, names: Mapping[str, Any], bits: int = _FIRST, inexact: set[str] | None = None
 ) -> Any:
-    """What an expression is worth; ``inexact`` is told the functions whose values in it are not exact."""
+    """What an expression is worth; ``inexact`` is called with the functions whose values in it are not exact."""
     context = _context(bits)
 
     def of(expression: Expression) -> Any:

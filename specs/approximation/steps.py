@@ -110,7 +110,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 class _Same:
-    """An expression that is told from others by what it is, not by what it says, for that takes time to compare."""
+    """An expression that is compared by identity: comparing its text takes time."""
 
     def __init__(self, expression: Expression) -> None:
         self.expression = expression

@@ -1,4 +1,4 @@
-"""Which arithmetic an implementation does ScaleBias in on integers, told from the results of inputs that differ.
+"""Which arithmetic an implementation does ScaleBias in on integers, recognised by results of inputs that differ.
 
 The arithmetics, the roundings and the ways to store are those that ``specs/README.md`` permits ("Integer tensors").
 They are computed in integers, which count a power of two that divides scale and bias: a real number is so many of it.
@@ -34,7 +34,7 @@ FRACTIONAL = (
     (1.0, -UNSEEN),
     (0.5, UNSEEN),
 )
-"""Pairs of scale and bias; :func:`distinguishing_inputs` gives inputs that tell the arithmetics apart under them."""
+"""Pairs of scale and bias; :func:`distinguishing_inputs` gives inputs that distinguish the arithmetics under them."""
 
 GROUPS: Mapping[str, tuple[tuple[float, float], ...]] = {
     "whole factors": WHOLE,
@@ -226,7 +226,7 @@ def _reported(arithmetics: set[Arithmetic], data_type: DataType) -> str:
 def named(data_type: DataType, observations: Iterable[Observation]) -> str:
     """The arithmetic that explains the observations, for each of :data:`GROUPS` that has some.
 
-    Of several that explain it the plainest is told, "exact" first; a rounding or storing that made no difference is
+    Of several that explain it the plainest is named, "exact" first; a rounding or storing that made no difference is
     left out. "in several ways" where no single arithmetic explains a group.
     """
     seen = list(observations)

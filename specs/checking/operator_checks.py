@@ -94,7 +94,7 @@ def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         known = next((first[kind, *key] for kind in about if (kind, *key) in first), None)
         if known is not None:
             cause = f"{clause.check!r} checks {known} already, and would not look at {clause.id}"
-            mend = "join the two clauses, or tell them apart by `when:`, or as floating and integer"
+            mend = "join the two clauses, or distinguish them by `when:`, or as floating and integer"
             yield document.fault((*path, "check"), cause, mend)
         for kind in about:
             first.setdefault((kind, *key), clause.id)

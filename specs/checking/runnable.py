@@ -1,4 +1,4 @@
-"""What the suite would try and no clause speaks of: a fault that it finds there could not be told under any."""
+"""What the suite would try and no clause speaks of: a fault there could be reported under none."""
 
 from __future__ import annotations
 

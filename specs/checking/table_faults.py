@@ -1,4 +1,4 @@
-"""Pydantic's errors, told as faults: each at its place in the file, with cause and mend."""
+"""Pydantic's errors as faults: each at its place in the file, with cause and mend."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def compare_members(page: Page, table: OperatorTable) -> Iterator[Difference]:
                 continue
             del remaining[: remaining.index(member.type) + 1]
         may_be_null = any(name in member.type for name in _NULLABLE)
-        # the pages of optional tensors do not agree on saying so where the member's type stands
+        # the pages of optional tensors do not agree on stating that where the member's type stands
         left_open = member.name is not None and member.name in table.tensors and table.tensors[member.name].optional
         if member.optional != may_be_null and not left_open:
             texts = ("optional (_Maybenull_)", "not optional")

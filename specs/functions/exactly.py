@@ -187,7 +187,7 @@ def _context(bits: int) -> Any:
 def opaque(name: str) -> Exact:
     """A real function that only mpmath evaluates: its result to so many bits, with an error in the last 20 of them.
 
-    At 0 it is known exactly. Elsewhere it is transcendental, so that more bits tell it from any number that has few.
+    At 0 it is known exactly. Elsewhere it is transcendental, so more bits separate it from any number that has few.
     """
 
     def real(*operands: Datum, bits: int = FIRST) -> Enclosure | None:

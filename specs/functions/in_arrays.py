@@ -274,7 +274,7 @@ def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
         size = np.power(np.abs(a.astype(np.float64)), np.clip(b, 0, _BEYOND).astype(np.float64))
         powers = np.power(a, np.where(b < 0, b & 1, b).astype(a.dtype))
     most = max(float(limits.max), -float(limits.min))
-    near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them
+    near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 rounds to them
     undefined = ((b < 0) & ~unit) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
     for place in np.flatnonzero(near & ~undefined):
         power = int(a.flat[place]) ** int(b.flat[place])

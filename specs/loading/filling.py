@@ -26,7 +26,7 @@ def names_a_template(document: Document) -> bool:
 
 
 def filled(document: Document, templates: Mapping[str, ClauseTemplate]) -> Document:
-    """The document with whole clauses for those that name a template; each fault is told at what is written.
+    """The document with whole clauses for those that name a template; each fault is reported where it is written.
 
     Args:
         document: an operator's table.

@@ -52,7 +52,7 @@ def _permit_templates(schema: dict[str, Any]) -> None:
         "required": ["template"],
     }
     schema["properties"]["clauses"]["items"] = {
-        "if": {"required": ["template"]},  # so that an editor tells the faults of the form that was meant
+        "if": {"required": ["template"]},  # so that an editor shows the faults of the form that was meant
         "then": {"$ref": "#/$defs/FilledClause"},
         "else": {"$ref": "#/$defs/Clause"},
     }

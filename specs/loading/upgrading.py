@@ -32,7 +32,7 @@ _CLAUSE = re.compile(r"^( *)- id: *[a-z0-9-]+\.(\S+) *$(?!\n *check:)", re.MULTI
 def upgraded(text: str, name: str) -> str:
     """A table of format 1 in format 2.
 
-    What a clause is checked by was told from the end of its id; where no check has that name, `check:` is left out, and
+    The end of its id stated what checks a clause; where no check has that name, `check:` is left out, and
     lint says so.
 
     Args:
@@ -175,7 +175,7 @@ class _Tensors:
 
 
 def _with_roles(block: str, attributes: list[dict[str, Any]]) -> str:
-    """The attributes with a role for each FLOAT: what Min and Max are was told from their names."""
+    """The attributes with a role for each FLOAT: their names used to state what Min and Max are."""
     for item in attributes:
         if item.get("type") == "FLOAT":
             role = {"Min": "low", "Max": "high"}.get(item["name"], "other")

@@ -186,7 +186,7 @@ class FastFormula:
 
 @dataclass(frozen=True)
 class Judged:
-    """What judging a block came to.
+    """The result of judging a block.
 
     Attributes:
         elements: how many were judged.

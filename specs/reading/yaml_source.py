@@ -162,7 +162,7 @@ _KEY: KeyPath = (-1,)
 def _events(text: str) -> Iterator[Any]:
     """PyYAML's events of ``text``.
 
-    From 0.2.6 on, libyaml refuses what is nested 1,000 levels deep, and says so before it has told of the outer
+    From 0.2.6 on, libyaml refuses what is nested 1,000 levels deep, and reports that before it has reported the outer
     levels, for its scanner reads ahead. PyYAML's own scanner has no such limit, so it goes on from there.
     """
     event_count = 0

@@ -45,8 +45,9 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     ``tensor.position``, whatever the case was about.
     Then every factor is taken back to its base level where it can be (:mod:`dmlcts.suites.attribution.needs`), and what
     is left decides on the clause (:func:`blamed`).
-    What goes wrong beside other kernels only is told with the fewest that suffice, a pair where one does.
-    What does not go wrong every time is told as that first of all (:mod:`dmlcts.suites.attribution.steadiness`).
+    What goes wrong beside other kernels only is reported with the fewest that suffice, a pair where one does.
+    What does not go wrong every time is reported as unsteady, whatever else it breaks
+    (:mod:`dmlcts.suites.attribution.steadiness`).
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``, where
     that decides it every time (:func:`dmlcts.suites.attribution.steadiness.dependent`).
     """

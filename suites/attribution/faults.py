@@ -1,10 +1,11 @@
-"""One fault, met by many tests: examined once or twice, recognised after that.
+"""One fault, shown by many tests: examined once or twice, recognised after that.
 
 Bringing a finding down to its smallest case costs some hundred dispatches and a device that has run nothing yet. Most
 findings of a run show what earlier ones showed, on another operator or type: they are recognised by judging the
 smallest known case with their own operator, type and attributes, and that without each of its needs. What is not so
 is examined, within a budget for each clause and one for all of them. A value that is wrong in a tensor of its own is
-told under its own clause whatever is left of that: the tests that a process ran before must not decide what is accused.
+reported under its own clause whatever is left of that: what is accused must not depend on the tests that a process ran
+before.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _alike(finding: Finding, seen: Sequence[Judgement]) -> Finding:
 
 
 def unsteady(bench: Bench, finding: Finding) -> Finding | None:
-    """What a finding that does not come again is told as; ``None`` where it comes every time, and is the same.
+    """How a finding that does not come again is reported; ``None`` where it comes every time, and is the same.
 
     A case that comes out right when it is dispatched again was wrong because of what ran before it, which a fresh
     device shows when the same runs there first, or by chance: then it breaks ``execution.repeatable``. Where it is
@@ -114,16 +114,16 @@ def _reads_its_output(bench: Bench, finding: Finding) -> bool:
 
 
 def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
-    """A finding under ``execution.independent``, if company decides it every time; else as one that chance decides.
+    """A finding under ``execution.independent`` if its neighbours decide it every time; else as decided by chance.
 
     With what it is said to need it has to go wrong in every try, in the same way, and alone in none of at least as
-    many dispatches: a device that errs now and then errs more often where more is dispatched, and so more often in
-    company. Each try has a device that has run nothing yet.
+    many dispatches: a device that errs now and then errs more often where more is dispatched, and so more often among
+    neighbours. Each try has a device that has run nothing yet.
 
     Args:
         bench: what the finding was made on.
-        finding: what is wrong; where its case does not hold the company, that is what ran on ``bench``.
-        first: the same as it was found, which is told where chance decides.
+        finding: what is wrong; where its case does not hold the neighbours, they are what ran on ``bench``.
+        first: the same as it was found, which is reported where chance decides.
     """
     case = finding.case
     if finding.clause != "execution.independent" or finding.outcome != "fail":

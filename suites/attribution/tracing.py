@@ -1,7 +1,7 @@
 """Where a wrong value comes from: one part of the memory is changed at a time, and the value changes with it or not.
 
 The parts are the guards outside all tensors, the bytes of an input that hold no element, the output before the
-dispatch, and the input's other elements. Each is filled with one of two values that the operator tells apart.
+dispatch, and the input's other elements. Each is filled with one of two values for which the operator's results differ.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _two_marks(bench: Bench, case: Case, own: Mapping[str, Any], name: str) -> t
 
 
 class _Tracer:
-    """Traces a wrong element of the output to one input: its marks tell whether that is read where it should not be."""
+    """Traces a wrong element of the output to one input: its marks show whether that is read where it should not be."""
 
     def __init__(self, bench: Bench, kernel: Any, case: Case, index: int, name: str, marks: tuple[Any, Any]) -> None:
         self._bench, self._kernel, self._case = bench, kernel, case

@@ -31,7 +31,7 @@ class Notes(Bench):
     """A bench on which all goes well and nothing is done: it notes the steps.
 
     What a judge decides by what it sees goes on as it does where nothing is wrong. A program of which something else
-    comes tells nothing by itself: the judge then does it all, on a bench that dispatches.
+    comes shows nothing by itself: the judge then does it all, on a bench that dispatches.
 
     Args:
         bench: the bench whose tables, level and oracles count.

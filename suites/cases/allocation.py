@@ -18,7 +18,7 @@ def keep_freed_memory() -> bool:
     Other C libraries are left as they are.
 
     Returns:
-        Whether the C library was told.
+        Whether the C library was asked.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

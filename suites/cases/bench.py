@@ -60,10 +60,10 @@ class Bench:
         hazards: what :mod:`dmlcts.suites.judging.losses` found out; ``None`` until it was asked.
         faults: what :mod:`dmlcts.suites.attribution.faults` knows already; ``None`` until it was asked.
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
-        attempted: an operator, and what a try at making it came to already; ``None`` for none.
+        attempted: an operator, and the outcome of an earlier try at making it; ``None`` for none.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         histories: what ran before each dispatch.
-        watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
+        watch: is called with every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
         stopping_anyway: operators, types and outcomes of which a process is lost without silent points as well.
         masks: what expected outputs are changed by to be an output's poison.
@@ -178,7 +178,7 @@ class Bench:
         return kernel
 
     def _not_made(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
-        """What creation came to by raising ``error``."""
+        """The outcome of a creation that raised ``error``."""
         kind = error_kind(error)
         if kind == "not_supported" and not violations(operator, self.level, self.tables):
             return Unsupported(words_of(error), False)
@@ -229,7 +229,7 @@ class Bench:
     def steadily(self) -> contextlib.AbstractContextManager[None]:
         """Inside, a case that is judged again finds the same poison: for what is already known to be wrong.
 
-        What is told of it must not hang on what was drawn, even where an implementation reads its output.
+        What is reported of it must not depend on what was drawn, even where an implementation reads its output.
         """
         return self._with("masks", steady_masks())
 
@@ -238,7 +238,7 @@ class Bench:
         return self._with("masks", drawn_masks())
 
     def unwatched(self) -> contextlib.AbstractContextManager[None]:
-        """Inside, nobody is told of dispatches: for those that a judge may need, or not, by chance."""
+        """Inside, dispatches are not watched: for those that a judge may need, or not, by chance."""
         return self._with("watch", None)
 
     @contextlib.contextmanager
@@ -316,7 +316,7 @@ class Bench:
         return self._looked_at(case, arena, self.histories.lived(case.operator))
 
     def _stopped(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
-        """What a kernel's whole life came to by raising ``error``."""
+        """The outcome of a kernel's whole life that raised ``error``."""
         if isinstance(error, RemoteError) and error.step == "create":
             return self._not_made(operator, error)
         return self.recovered(error)
@@ -327,7 +327,7 @@ class Bench:
         return self._device.lives if isinstance(self._device, IsolatedDevice) else None
 
     def came_of(self, operator: OperatorDesc, error: BaseException | None) -> str | Refusal | Mishap | None:
-        """What a life came to: what ran before a dispatch that came back, ``None`` where nobody knows."""
+        """The outcome of a life: what ran before a dispatch that came back, ``None`` where nobody knows."""
         if error is None:
             return self.histories.lived(operator)
         try:
@@ -380,7 +380,7 @@ class Bench:
         self.histories = Histories()
 
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
-        """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
+        """Dispatch an existing kernel on a case's memory without looking at its result; it is not watched."""
         mishap = self.dispatch(kernel, self.prepare(case))
         if mishap is None:
             self.histories.dispatched(kernel, case.operator)
@@ -394,7 +394,7 @@ class Bench:
         return self._looked_at(case, arena, self.histories.dispatched(kernel, case.operator))
 
     def _looked_at(self, case: Case, arena: Arena, history: str) -> Execution:
-        """What a dispatch that came back left in the memory; whoever watches is told of it."""
+        """What a dispatch that came back left in the memory; whoever watches is called with it."""
         if self.watch is not None:
             self.watch(case, history)
         return self.seen(case, arena)

@@ -1,6 +1,6 @@
 """The memory that a case is dispatched on: guards, poison, and what became of them.
 
-The *poison* is what an output holds before its dispatch. It must tell nothing of what is right there: an implementation
+The *poison* is what an output holds before its dispatch. It must reveal nothing of what is right: an implementation
 that reads it, and computes nothing, would hold every clause. :class:`Masks` draws what changes the expected outputs.
 """
 
@@ -90,7 +90,7 @@ class Masks:
     They come from a source outside the seed, so that nothing of them follows from what an implementation is given.
     Every byte of a mask has one of its bits 1 to 6 set: no byte stands where it is expected, and what is written in
     part shows in each part. The other two bits of a byte are even chances by themselves. So the poison of a truth value
-    (0 or 1) and of a sign tells nothing, and of any other byte thousands of dispatches tell its bits 1 to 6 at most.
+    (0 or 1) and of a sign reveals nothing, and of any other byte thousands of dispatches reveal bits 1 to 6 at most.
 
     Args:
         key: what all masks follow from; ``None`` for random bytes of the system.
@@ -191,7 +191,7 @@ def _masks_of(process: int) -> Masks:
 
 @lru_cache(maxsize=1)
 def steady_masks() -> Masks:
-    """Masks that are the same in every process: for what is judged again to be told, after it was found wrong."""
+    """Masks that are the same in every process: for a case that was found wrong and is judged again for the report."""
     return Masks(0xD317, steady=True)
 
 

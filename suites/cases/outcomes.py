@@ -1,4 +1,4 @@
-"""What a dispatch, or a try at one, came to: whatever an implementation does is one of these values."""
+"""The outcome of a dispatch, or of a try at one: whatever an implementation does is one of these values."""
 
 from __future__ import annotations
 

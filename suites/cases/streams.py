@@ -18,7 +18,7 @@ Bytes = NDArray[np.uint8]
 
 
 class StreamEnded(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
-    """A stream came to its end before it was closed.
+    """A stream ended before it was closed.
 
     Args:
         mishap: what the implementation did.
@@ -98,7 +98,7 @@ class BenchStream:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """What the implementation's process spent, where it tells."""
+        """What the implementation's process spent, where it reports that."""
         return dict(getattr(self._stream, "seconds", {}))
 
     def close(self) -> None:

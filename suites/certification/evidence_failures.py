@@ -1,4 +1,4 @@
-"""Evidence that is wrong, told as any other failure: its smallest case, its clause, and a file that replays it."""
+"""Evidence that is wrong, reported as any other failure: its smallest case, its clause, and a file that replays it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 
 MOST_REPORTED = 8
-"""Failures that are told in full, one for each clause, operator and element type; the rest is counted."""
+"""Failures that are reported in full, one for each clause, operator and element type; the rest is counted."""
 
 
 @dataclass(frozen=True)

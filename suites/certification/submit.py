@@ -193,7 +193,7 @@ def certify(order: Order, print_line: Callable[[str], None]) -> Verdict:
 
     Args:
         order: what was asked for.
-        print_line: is told what happens, line by line.
+        print_line: is called with each line about what happens.
 
     Returns:
         The verdict of run, evidence and sweep together, for the command's exit code: a draft is INCOMPLETE at best.
@@ -359,7 +359,7 @@ def _copied(kept: TextIO) -> Iterator[None]:
 
 
 def run_members(ran: Ran) -> dict[str, bytes]:
-    """The members of a submission that tell the run."""
+    """The members of a submission that describe the run."""
     results, count = ran.results, len(ran.shards)
     environment = {
         "format": ENVIRONMENT_FORMAT,

@@ -40,7 +40,7 @@ def sweep(
     Args:
         settings: the run's.
         level: the level that is judged.
-        print_line: is told what happens.
+        print_line: is called with a line about each step.
         cut: cuts the plan down, for trials.
 
     Returns:
@@ -83,14 +83,14 @@ def sweep(
 
 
 def check_sweep(context: Context) -> Statements:
-    """The sweep of FLOAT32 ROUND is there where the level owes it: every mode, every pattern, nothing wrong."""
+    """The sweep of FLOAT32 ROUND is there where the level requires it: every mode, every pattern, nothing wrong."""
     level = FeatureLevel.parse(context.statement["feature_level"])
     excused = Status.OPEN if context.draft else Status.FAIL
     if not drafts.requires_sweep(context.reference.tables, level, context.operators):
         if context.submission.sweep is None:
-            yield Status.PASS, "none is owed: FLOAT32 ROUND is not certified"
+            yield Status.PASS, "none is required: FLOAT32 ROUND is not certified"
         else:
-            yield Status.FAIL, "no sweep is owed, and there is one"
+            yield Status.FAIL, "no sweep is required, and there is one"
         return
     document = context.submission.sweep
     if document is None:

@@ -84,7 +84,7 @@ def check_results(context: Context) -> Statements:
         faults.append(("claimed", message))
     yield from first_of_each(Status.FAIL, faults)
     unrun = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
-    idle = [(row["outcome"], f"{_named(row)} is owed and was not run: {row['outcome']}") for row in unrun]
+    idle = [(row["outcome"], f"{_named(row)} is required and was not run: {row['outcome']}") for row in unrun]
     yield from first_of_each(Status.OPEN if context.draft else Status.FAIL, idle)
     if not faults and not idle:
         yield Status.PASS, f"from the records follow {many(len(rebuilt['clauses']), 'row')}: {rebuilt['verdict']}"
@@ -200,7 +200,7 @@ def _waived_rows(context: Context) -> set[tuple[str, str, str]]:
 
 
 def _required_rows(context: Context) -> list[tuple[str, str, str, str]]:
-    """The rows that the run owed; that a certification has the profile in which all are owed is checked elsewhere."""
+    """The rows that the run requires; another check sees to the profile in which all are required."""
     statement, tables = context.statement, context.reference.tables
     covering = covering_of(tables, statement["profile"], statement["seed"])
     return list(required_rows(tables, FeatureLevel.parse(statement["feature_level"]), context.operators, covering))

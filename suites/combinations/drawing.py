@@ -391,7 +391,7 @@ def beginning(x: Array, data_type: DataType, level: str, count: int, generator: 
 def mostly_numbers(x: Array, numbers: Array, generator: Generator) -> Array:
     """The stream with at most a sixth of zeros, infinities and NaNs: the others become numbers of the second stream.
 
-    An operator that tells NaNs from numbers is shown as many of each: too many for numbers that differ.
+    An operator that distinguishes NaNs from numbers is shown as many of each: too many for numbers that differ.
     """
     special = ~np.isfinite(x) | (x == 0)
     share = np.count_nonzero(special) / x.size

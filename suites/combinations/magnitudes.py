@@ -85,7 +85,7 @@ def in_exact_domain(value: int, scale_bias: ScaleBias, data_type: DataType) -> b
 
 
 def exactly_scaled(x: NDArray[Any], scale_bias: ScaleBias, data_type: DataType) -> NDArray[np.bool_]:
-    """For which elements of an integer type that is so; FLOAT64 tells, since it has every integer that counts."""
+    """For which elements of an integer type that is so; FLOAT64 decides, since it has every integer that counts."""
     factors = (float(scale_bias.scale), float(scale_bias.bias))
     if not all(np.isfinite(factor) and factor.is_integer() for factor in factors):
         return np.zeros(x.shape, bool)

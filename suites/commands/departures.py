@@ -1,4 +1,4 @@
-"""``dmlcts baseline`` and ``dmlcts findings``: what is known of an implementation, checked and told."""
+"""``dmlcts baseline`` and ``dmlcts findings``: what is known of an implementation, checked and reported."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def _print_coverage_counts(
 
 
 def compare_pages(paths: Iterable[str], tables: Tables, print_line: Callable[[str], object]) -> int:
-    """Compare pages with the tables, saying every difference; gives how many there are."""
+    """Compare pages with the tables, printing every difference; gives how many there are."""
     differences = 0
     for path in paths:
         page = load_page(path)

@@ -2,7 +2,7 @@
 
 0, 1 and 4 are verdicts (:func:`dmlcts.reports.documents.outcomes.exit_code`), 2 and 3 say that there is none because of
 what was asked for (both are named in :mod:`dmlcts.suites.commands.options`). A command that could not say its verdict,
-or did not come to one, must end with none of these:
+or reached none, must end with none of these:
 
 - 5: what it had to say could not be written (a closed pipe, a full disk); a command that judges nothing goes on to its
   end where its reader has gone (:mod:`.listeners`);

@@ -58,7 +58,7 @@ def _results(data_type: DataType, numbers: Mapping[str, float]) -> Array:
     own = data_type.numpy
     points = {*_POINTS, *(abs(number) for number in numbers.values())}
     slope, offset = numbers.get("Alpha", 0.0), numbers.get("Beta", 0.0)
-    if slope:  # where a line comes to 0 and to 1
+    if slope:  # where a line reaches 0 and 1
         points |= {abs(offset / slope), abs((1 - offset) / slope)}
     with np.errstate(all="ignore"):
         near = edge_values.neighbours(np.array(sorted(points)).astype(own), data_type)

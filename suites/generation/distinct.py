@@ -1,4 +1,4 @@
-"""Ordinary values that tell places apart: for tests that are about layouts, memory and state, not about values.
+"""Ordinary values that distinguish places: for tests that are about layouts, memory and state, not about values.
 
 And values that differ in little from those of the dispatch before: kernels that keep results must notice each change.
 """

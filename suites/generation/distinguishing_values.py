@@ -1,7 +1,7 @@
-"""Values that tell of an operator's arithmetic, few enough to be met in every layout of every input.
+"""Values that reveal an operator's arithmetic, few enough to stand in every layout of every input.
 
 Ties, both sides of each seam, quotients at integers and beside them. Where a tensor has gaps or is permuted, it holds
-them all; where elements are repeated, each value has its turn beside partners with which it tells something.
+them all; where elements are repeated, each value has its turn beside partners with which it reveals something.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _resized(values: Array, count: int) -> Array:
 
 
 def _partners(value: Any, data_type: DataType) -> Array:
-    """Values that tell something beside one: its multiples and fractions with their neighbours, and ordinary ones."""
+    """Values that reveal something beside one: its multiples and fractions with their neighbours, and ordinary ones."""
     if not data_type.is_floating:
         least, greatest = limits_of(data_type)
         integer = int(value) if np.isfinite(value) and abs(value) <= 1 << 65 else 1

@@ -65,7 +65,7 @@ def history(
     the reason, and the history goes on. Exit code 0 whatever the result, 3 if no release could be judged.
 
     torch is judged on the CPU only. PyPI's wheels for Linux are CUDA builds. They are installed without CUDA's
-    libraries; instead, compiled stand-ins (by cc, gcc, clang or CC) register kernels, compute nothing, and end the
+    libraries; instead, compiled substitutes (by cc, gcc, clang or CC) register kernels, compute nothing, and end the
     process if anything else calls them. A release takes about 2 GB of disk until it is judged. --index-url with
     PyTorch's index of CPU builds needs none of that.
 

@@ -42,7 +42,7 @@ class Judging:
         arguments: of ``dmlcts run``, which choose what is judged.
         tables: the law by which they are judged.
         keep: whether what was installed for a release stays when it was judged.
-        print_line: tells what is done.
+        print_line: is called with a line about each step.
         run: runs a command; for tests.
     """
 
@@ -82,7 +82,7 @@ class Judging:
                 prepared.throw_away()
 
     def _before(self, version: str, folder: Path) -> Mapping[str, Any] | None:
-        """The results of a run that came to its end before; None where there are none that can be used."""
+        """The results of an earlier run that ended; None where there are none that can be used."""
         if not (folder / "results.json").is_file():
             return None
         try:

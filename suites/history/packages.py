@@ -95,7 +95,7 @@ class FromPyPI:
     """A package of PyPI's, each release installed into a folder of its own.
 
     Of torch the CPU alone is judged: of a build for CUDA neither CUDA's libraries nor triton are installed, and where
-    such a build would not be imported without them, stand-ins are put in their place.
+    such a build would not be imported without them, substitutes are put in their place.
 
     Args:
         name: the package, and the backend that judges it.
@@ -158,7 +158,7 @@ class FromPyPI:
                 library, [*library.glob("libtorch_global_deps.so"), *folder.glob("torch/_C.*.so")]
             )
             if names:
-                print_line(f"a build for CUDA, of which the CPU is judged, with stand-ins for {', '.join(names)}")
+                print_line(f"a build for CUDA, of which the CPU is judged, with substitutes for {', '.join(names)}")
 
     def _needs(self, requirement: Requirement) -> bool:
         return self.name != "torch" or _OF_CUDA.fullmatch(requirement.name.lower()) is None

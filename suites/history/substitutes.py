@@ -1,10 +1,10 @@
-"""Stand-ins for the CUDA libraries without which a build of PyTorch for CUDA is not imported, though its CPU is judged.
+"""Substitutes for the CUDA libraries that a build of PyTorch for CUDA needs to be imported, though its CPU is judged.
 
 PyTorch's wheels for Linux on PyPI are builds for CUDA, whose objects are linked to gigabytes of libraries of NVIDIA's
-packages. On the CPU nothing of them is called but the registration of kernels while an object is loaded. A stand-in has
-a library's name, and those of its functions that the objects name, under their symbol versions. Registering does
+packages. On the CPU nothing of them is called but the registration of kernels while an object is loaded. A substitute
+has a library's name, and those of its functions that the objects name, under their symbol versions. Registering does
 nothing, asking for devices says that there are none, and any other function ends the process with its name: nothing
-is computed by a stand-in. A library that is not of CUDA's is never stood in for.
+is computed by a substitute. A library that is not of CUDA's is never substituted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ static int handle;
 
 static void called(const char *name)
 {
-    fprintf(stderr, "%s was called: the CUDA libraries are stand-ins, for the CPU alone is judged\\n", name);
+    fprintf(stderr, "%s was called: the CUDA libraries are substitutes, for the CPU alone is judged\\n", name);
     abort();
 }
 """
@@ -59,14 +59,14 @@ class _Object:
 
 
 def place_substitutes(folder: Path, roots: Iterable[Path]) -> list[str]:
-    """Put stand-ins beside objects, for the CUDA libraries that those need which are loaded with them.
+    """Put substitutes beside objects, for the CUDA libraries that those need which are loaded with them.
 
     Args:
-        folder: where the objects look for each other; the stand-ins are put there. What lies there is never replaced.
+        folder: where the objects look for each other; the substitutes are put there. What lies there is never replaced.
         roots: the objects that are loaded first.
 
     Returns:
-        the SONAMEs of the stand-ins; none for a build without CUDA.
+        the SONAMEs of the substitutes; none for a build without CUDA.
 
     Raises:
         BackendUnavailable: an object cannot be read, or there is no C compiler.
@@ -116,7 +116,7 @@ def _read(path: Path) -> _Object:
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
         raise BackendUnavailable(
-            "a build of torch for CUDA needs stand-ins, and pyelftools is not installed",
+            "a build of torch for CUDA needs substitutes, and pyelftools is not installed",
             "pip install pyelftools, or choose an index of builds for the CPU with --index-url",
         ) from error
     try:
@@ -153,7 +153,7 @@ def _linked(dynamic: Any, symbols: Any, indices: Any, needs: Any) -> _Object:
 
 
 def _compile(path: Path, plain: Iterable[str], versions: Mapping[str, Iterable[str]]) -> None:
-    """Compile a stand-in with these symbols.
+    """Compile a substitute with these symbols.
 
     Raises:
         BackendUnavailable: there is no C compiler, or it failed.

@@ -1,6 +1,6 @@
 """The floating-point control word of a thread: what code of an implementation leaves behind, and how it is put right.
 
-A library that was built for speed may tell the processor, in the thread that loads or calls it, to flush subnormal
+A library that was built for speed may set the processor, in the thread that loads or calls it, to flush subnormal
 numbers to zero or to round another way. The oracle computes with numpy, and every such setting changes what it
 computes. So where the implementation shares the suite's process, :func:`reset` follows each of its calls, in the
 thread of that call; threads that are started afterwards inherit what stands there.

@@ -233,8 +233,8 @@ def raised(function: Callable[..., object], *arguments: Any) -> Exception | None
 def whole_life(device: Any, operator: OperatorDesc, at: Callable[[str], None], dispatch: Callable[[Any], None]) -> None:
     """Make an operator ready, run it once and close it.
 
-    A kernel is closed whatever its dispatch came to, unless the device is lost; what closing raises counts before what
-    the dispatch raised.
+    A kernel is closed whatever the outcome of its dispatch, unless the device is lost; what closing raises counts
+    before what the dispatch raised.
 
     Args:
         device: the backend's.

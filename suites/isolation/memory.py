@@ -336,7 +336,7 @@ def _seal(file: int) -> bool:
 
 
 class WorkerMemory:
-    """The worker's side: maps the segments that it is told of."""
+    """The worker's side: maps the segments that it is sent."""
 
     def __init__(self, file: int, name: str) -> None:
         self._file = file

@@ -148,7 +148,7 @@ def opened(host: Hosting, kernel: int, memory: Bytes, bindings: Mapping[str, Reg
 
 
 def _named(lease: Lease) -> dict[str, Any]:
-    """A lease as the worker is told of it."""
+    """A lease as the worker gets it."""
     return {"token": lease.segment.token, "pages": lease.segment.pages, "size": lease.size}
 
 

@@ -1,6 +1,6 @@
 """The worker: opens the backend and does what the suite asks, until the suite goes away.
 
-Run as ``python -m dmlcts.suites.isolation.worker FILE NAME [GROWTH]``; it speaks frames on what were its standard input
+Run as ``python -m dmlcts.suites.isolation.worker FILE NAME [BYTES]``; it speaks frames on what were its standard input
 and output when it started. The implementation's own output goes to standard error.
 """
 
@@ -56,7 +56,7 @@ class _Worker:
         self._lives = WorkerLives(memory, _described, self.grown)
 
     def _shared(self) -> tuple[int, list[int]]:
-        """What the suite shares with this process, and this process with a runner: no growth of the implementation."""
+        """What the suite shares with this process, and this process with a runner: not the implementation's memory."""
         runners = sys.modules.get("dmlcts.backends.runners.sharing")
         with_runners, files = (0, []) if runners is None else runners.all_shared()
         with_suite, own = self._memory.shared()

@@ -132,7 +132,7 @@ def _without(case: Case, silent: _Silent, *clauses: str) -> Streams | None:
     """Values without the elements at the points of some clauses, by default of all; ``None`` where there are no such.
 
     An ordinary element takes the place of each at those points, of ones where all are at some. Where tensors are
-    broadcast, so that elements share what is stored, it takes the place of all, and no clause is told from another.
+    broadcast, so that elements share what is stored, it takes the place of all, and the clauses are not distinguished.
     """
     if not silent.masks:
         return None

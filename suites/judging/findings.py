@@ -83,7 +83,7 @@ def is_mishap(finding: Finding) -> bool:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What judging a case came to.
+    """The result of judging a case.
 
     Attributes:
         findings: all that is wrong; empty where the case passes.

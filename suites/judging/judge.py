@@ -266,7 +266,7 @@ class Judge:
         return judgement
 
     def _counted(self, ran: Ran, judgement: Judgement) -> Judgement:
-        """Count a member of a batch; gives the judgement that is told of it."""
+        """Count a member of a batch; gives the judgement to report."""
         case = ran.case
         if ran.outcome is None:
             self.seen.note(case, ran.history, ran.plan.noted)
@@ -282,7 +282,7 @@ class Judge:
         """Judge one case, unless it is known what it does to the process, or it has been lost often enough.
 
         A property-based test runs its failing example again: it is answered from memory, so that what came by chance
-        is told by the judge, and not found missing by the library. Where the process was lost no other example is
+        is reported by the judge, and not missed by the library. Where the process was lost no other example is
         tried, since each might cost the whole time limit.
 
         Args:

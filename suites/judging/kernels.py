@@ -73,7 +73,7 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
 
     Some were made before it and some after. Each kind of tensors that differ in much has its turn; those that differ
     in one respect stand beside it together, and one by one where something is wrong then. What is wrong with one of
-    those, and not by itself, is told where it is wrong as a case of its own among the tensors next to it.
+    those, and not by itself, is reported where it is wrong as a case of its own among the tensors next to it.
     """
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
     kinds = [[neighbour] for neighbour in filter(bench.obliged, on_other_tensors(subject, case.operator))]
@@ -114,7 +114,7 @@ def _between(bench: Bench, case: Case, kind: Sequence[OperatorDesc]) -> Judgemen
 
 
 def _reported(bench: Bench, case: Case, judgement: Judgement) -> Judgement:
-    """The judgement, with what is wrong with a neighbour that is right by itself as it is in that one's own company."""
+    """The judgement; a neighbour that is wrong, but not by itself, becomes a case among its own neighbours."""
     findings: list[Finding] = []
     for finding in judgement.findings:
         of_neighbour = finding.case.operator != case.operator and finding.case.expectation == BESIDE_OTHER_TENSORS
@@ -136,9 +136,9 @@ def judge_steps(bench: Bench, case: Case) -> Judgement:
     """Each dispatch of a program is what the oracle says, whatever steps came before it.
 
     All use one memory, filled anew each time, as in a batch. What is wrong by itself as well is no fault of state: of
-    the case's operator it is told as such, of another one its own tests tell it. A wrong dispatch that is right by
-    itself is told as the last of a program of the steps up to it. A kernel that cannot be had by itself either is left
-    out with its steps.
+    the case's operator it is reported as such; another's own tests report it. A wrong dispatch that is right by
+    itself is reported as the last of a program of the steps up to it. A kernel that cannot be had by itself either is
+    left out with its steps.
     """
     if not case.steps:
         return judge_oracle(bench, replace(case, expectation="oracle"))

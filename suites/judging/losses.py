@@ -5,7 +5,7 @@ same each time. The survey asks each operator for its simplest case of every ele
 loses the process there is a *hazard*. Cases under a hazard are judged where the support table's own clauses ask for
 them, and where a test would judge nothing else; the others are left out and counted. A run with a hazard has failed,
 so that what is left out cannot make it pass. The survey depends on the implementation alone, not on what was
-selected or ran before: every process of a run, a shard and a resumed run come to the same hazards.
+selected or ran before: every process of a run, a shard and a resumed run find the same hazards.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def late_finding(case: Case, doubted: Doubted) -> Finding:
 
 
 def unexplained(bench: Bench) -> tuple[Finding, ...]:
-    """What was lost before any test began and did not happen again: told once, by whoever asks first."""
+    """What was lost before any test began and did not happen again: reported once, by whoever asks first."""
     lost, bench.unexplained = bench.unexplained, []
     return tuple(
         _explained(

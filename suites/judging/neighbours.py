@@ -41,7 +41,7 @@ BESIDE_OTHER_TENSORS = "beside other tensors"
 """The expectation of a kernel between kernels on other tensors."""
 
 _TOO_DEEP = 9  # dimensions
-_NEAR = 2.0**-20  # of a number: more than results may be wrong by, less than FLOAT16 or six digits tell
+_NEAR = 2.0**-20  # of a number: more than results may be wrong by, less than FLOAT16 or six digits show
 _HIGH_WORD = 1 << 32
 _MOST_OTHERS = 6  # operators beside the case's own
 
@@ -303,8 +303,8 @@ def judge_on_a_fresh_device(bench: Bench, case: Case) -> Judgement:
 def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None:
     """What is wrong with a case's neighbour where nothing ran before it as well; ``None`` where nothing is.
 
-    It is told of kernels of the case's operator. What is wrong with another operator its own tests tell, once and not
-    again beside each that takes its tensors; and what stops a dispatch may do so at silent points alone.
+    It is reported for kernels of the case's operator. What is wrong with another operator is left to its own tests, not
+    reported again beside each that takes its tensors; and what stops a dispatch may do so at silent points alone.
     """
     findings = judge_on_a_fresh_device(bench, own).findings
     first_findings = findings[:1] if own.operator.name == case.operator.name else ()
@@ -335,7 +335,7 @@ def by_its_place(bench: Bench, case: Case) -> Judgement | None:
 
 
 def with_own_faults(judgement: Judgement, faults: Sequence[Finding]) -> Judgement:
-    """The judgement of a case in company; where nothing is wrong with it, one fault that a neighbour has by itself."""
+    """The judgement of a case among neighbours; where it is right, one fault that a neighbour has by itself."""
     return judgement if judgement.findings or not faults else replace(judgement, findings=tuple(faults[:1]))
 
 
@@ -353,7 +353,7 @@ def stops_by_itself(bench: Bench, case: Case) -> bool:
 
 
 def closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> list[Mishap]:
-    """Close kernels that kept the case company; what goes wrong, but for those that close as badly without it."""
+    """Close a case's neighbouring kernels; what goes wrong, but for those that close as badly without it."""
     mishaps = [(mishap, operator) for kernel, operator in others if (mishap := bench.closed(kernel)) is not None]
     return [
         mishap
@@ -399,8 +399,8 @@ def judged_before(
         case: what it runs on.
         kernel: the kernel.
         neighbours_alive: the descriptions of all that are alive, where their tensors are the case's.
-        among_others: whether they are on other tensors. What is not wrong by itself is then told as a case among those
-            next to it, which is still to be judged.
+        among_others: whether they are on other tensors. What is not wrong by itself is then reported as a case among
+            those next to it, which is still to be judged.
     """
     try:
         judged = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))

@@ -193,8 +193,8 @@ def judge_execution(
         execution: what came back.
         expected: the oracle's expected outputs; or the mask that the poison is changed by to be these, a piece after
             another.
-        again: dispatches once more with another poison, ``None`` where that failed. It tells what happens to equal the
-            poison, or was read from where the poison stands, from an element that was not written.
+        again: dispatches once more with another poison, ``None`` where that failed. It distinguishes an element
+            that was not written from one that equals the poison by chance, or was read from where the poison stands.
         by_clause: parts the indices of wrong elements, given with all inputs, by the case whose clause they break.
     """
     wrong = _wrong(case, oracle, execution, expected)
@@ -272,7 +272,7 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
 
 
 def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Mask:
-    """Fill an output with what each element must not be, which tells nothing of what it must be.
+    """Fill an output with what each element must not be, which reveals nothing of what it must be.
 
     Args:
         bench: draws the poison.
@@ -318,13 +318,13 @@ def judge_outcome(
     expected: Array | Mask,
     repeat: Callable[[Array], Outcome],
 ) -> Judgement:
-    """Judge what a dispatch of the case came to.
+    """Judge the outcome of a dispatch of the case.
 
     Args:
         bench: the bench.
         case: what was dispatched.
         oracle: of its description.
-        execution: what it came to.
+        execution: its outcome.
         expected: as :func:`judge_execution` takes it.
         repeat: dispatches once more, with a poison.
     """

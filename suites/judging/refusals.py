@@ -205,7 +205,7 @@ def _listed_later(
 
 @lru_cache(maxsize=1 << 10)
 def _right(clauses: tuple[str, ...], *, refused: bool) -> Judgement:
-    """What most attempts come to: nothing is wrong."""
+    """The result of most attempts: nothing is wrong."""
     return Judgement((), clauses, refused=refused)
 
 

@@ -44,7 +44,7 @@ def _inputs(execution: Execution, index: int) -> str:
 def relation(
     case: Case, executions: tuple[Execution, ...], wrong: Array, description_of: Callable[[int], str]
 ) -> Judgement:
-    """The judgement of a property; ``told(i)`` says what element i shows."""
+    """The judgement of a property; ``description_of(i)`` says what element i shows."""
     first = executions[0]
     findings: tuple[Finding, ...] = ()
     if wrong.size:

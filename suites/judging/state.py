@@ -142,7 +142,7 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     """The kernel judged while kernels of other attributes and operators live, and after those were closed.
 
-    What is wrong with one of the others is told as a case of its own, with all kernels that were alive.
+    What is wrong with one of the others is reported as a case of its own, with all kernels that were alive.
     """
     if case.beside:
         return _judge_among(bench, case)

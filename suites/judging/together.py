@@ -217,7 +217,7 @@ def _left(ran: Ran) -> Outcome:
 
 @lru_cache(maxsize=1 << 12)
 def right(clause: str, layout_clause: str | None, count: int) -> Judgement:
-    """What a case comes to whose dispatch is as it has to be.
+    """The result of a case whose dispatch is as it has to be.
 
     Args:
         clause: the case's.
@@ -229,7 +229,7 @@ def right(clause: str, layout_clause: str | None, count: int) -> Judgement:
 
 
 def judgement_of(bench: Bench, ran: Ran) -> Judgement:
-    """What the dispatch of a member of a batch came to that is not as it has to be."""
+    """The result of a batch's member whose dispatch is not as it has to be."""
     case = ran.case
     judgement = judge_outcome(bench, case, ran.oracle, _left(ran), ran.expected, lambda poison: bench.run(case, poison))
     return without_silent_points(bench, case, judgement)

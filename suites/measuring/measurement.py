@@ -79,7 +79,7 @@ class Measurement:
 
     @classmethod
     def of(cls, seen: AccuracySeen) -> Measurement:
-        """What :meth:`record` told."""
+        """A measurement from what :meth:`record` gave."""
         bins = np.zeros(_BINS, np.int64)
         bins[: len(seen.bins)] = seen.bins[:_BINS]
         buckets = {
@@ -217,7 +217,7 @@ class Gauge:
         with np.errstate(all="ignore"):
             left = self._measured(into, inputs, real, got)
             distance = np.abs(got - real)
-            known = left & np.isfinite(unsure)  # of the others the exact reference does not tell the error either
+            known = left & np.isfinite(unsure)  # of the others the exact reference does not give the error either
             self._worst(into, "absolute", np.where(known, distance, -1.0), inputs, output, ends)
             if self.output.is_floating:
                 sizes = np.where(known & (distance >= np.abs(real)), np.abs(real), -1.0)
@@ -283,7 +283,7 @@ class Gauge:
     def _least(
         self, places: NDArray[np.intp], inputs: Mapping[str, Array], output: Array, ends: NDArray[np.intp]
     ) -> int:
-        """Of elements with one error the one that is told: the first of each dispatch, and of these the least bits.
+        """Of elements with one error the one that is reported: the first of each dispatch, and of these the least bits.
 
         Args:
             places: theirs, ascending.

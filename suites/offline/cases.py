@@ -3,7 +3,7 @@
 Which cases they are follows from the tables, the feature level, the seed and the selection alone: the plan of evidence
 (:mod:`dmlcts.suites.certification.evidence`), the boundary lattice and a sample with layouts, ScaleBias and bulk
 values. ``offline judge`` makes the same plan again and takes nothing from the manifest but how it was made, and the key
-that what stands in the outputs was drawn with: it is another in every export, and nothing in a case tells it.
+that what stands in the outputs was drawn with: it is another in every export, and nothing in a case reveals it.
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ _MOST_REPORTED = 8  # failures that are kept of one operator and type; all are c
 
 @dataclass(frozen=True)
 class Judged:
-    """What judging a folder of outputs came to.
+    """The result of judging a folder of outputs.
 
     Attributes:
         results: the results document.
         cases: how many cases were judged.
         missing: how many have no outputs.
-        unreached: rows that the level owes and that no case of the export checks.
+        unreached: rows that the level requires and that no case of the export checks.
         written: the files.
     """
 

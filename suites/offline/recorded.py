@@ -20,7 +20,7 @@ _ONCE = "offline, a case runs once"
 
 
 class FileTransport:
-    """A runner whose answers stand in a file; what it is told is known already.
+    """A runner whose answers stand in a file; what it is sent is known already.
 
     Raises:
         UsageError: the file cannot be read.
@@ -34,7 +34,7 @@ class FileTransport:
             raise UsageError(f"{path} cannot be read: {error.strerror}", "give the folder of outputs") from None
 
     def send(self, parts: Sequence[Part]) -> None:
-        """Nothing: the runner was told when it ran."""
+        """Nothing: the runner got it when it ran."""
 
     def receive(self, into: memoryview, deadline: float | None) -> None:
         """Fill ``into``.
@@ -135,7 +135,7 @@ class RecordedDevice:
         try:
             self._open(name)
         except BackendUnavailable:
-            return  # create() tells it of the case
+            return  # create() reports it of the case
         if self._device is not None and self._device.info != self.info:
             raise UsageError(f"{name} is of another device than the outputs before it", "judge each device by itself")
         self._fresh = True

@@ -153,7 +153,7 @@ class Progress:
             self.line.print_text(str(report.longrepr))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Tell Ctrl-C from an end that a plugin asked for; pytest's own ends, as after `-x`, are of a derived class."""
+        """Distinguish Ctrl-C from an end that a plugin asked for; pytest's own, as after `-x`, are derived."""
         if excinfo.type is KeyboardInterrupt:
             self.interrupted = True
         elif isinstance(excinfo.value, pytest.exit.Exception):

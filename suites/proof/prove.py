@@ -364,7 +364,7 @@ def in_parallel(
     workers: int,
     report: Callable[[str], None],
 ) -> list[Any]:
-    """Run the jobs in worker processes, telling each verdict at once; the results come in the order of the jobs."""
+    """Run the jobs in worker processes, reporting each verdict at once; the results come in the order of the jobs."""
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), report)
     context = spawn_context()

@@ -36,7 +36,7 @@ def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = Fa
         whole: every block, and not only a neighbourhood of the mutant's ``pattern``.
 
     Returns:
-        What a user would be told; empty where the mutant survives.
+        What a user would see; empty where the mutant survives.
     """
     operator, data_type = getattr(mutant, "operator", None), getattr(mutant, "data_type", None)
     made = plan(

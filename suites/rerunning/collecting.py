@@ -85,7 +85,7 @@ class Collector:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a process of pytest-xdist what need not run again."""
+        """Send a process of pytest-xdist the tests that need not run again."""
         self._processes.append(node)
         node.workerinput[DONE] = sorted(self.run.done)
 
@@ -256,7 +256,7 @@ def _return_code(node: Any) -> int | None:
 
 
 class Counting:
-    """In a process of pytest-xdist: tells the controlling one how many items there are.
+    """In a process of pytest-xdist: sends the controlling one the number of items.
 
     Args:
         run: what this process is a part of.

@@ -31,7 +31,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class Rerun:
-    """What running lost tests again came to.
+    """The result of running lost tests again.
 
     Attributes:
         interrupted: whether some did not run.
@@ -50,7 +50,7 @@ class _Sitting:
         records: of the tests that ran to their end.
         collection: how many tests there are, where it came so far.
         at: the test that was under way when it died; "" for none.
-        ended: whether it came to its end.
+        ended: whether it ended as it should.
         how: how it ended, in words.
     """
 
@@ -66,7 +66,7 @@ def rerun(run: Run, lost: Mapping[str, str], begun: Members[str]) -> Rerun:
 
     A test that takes a process with it once may be the victim of something else: it runs again. One that does so a
     second time is recorded as lost, which keeps the run from a verdict. Where the implementation shares the judge's
-    process, it gets one of its own by then, so that its death is told from the judge's, and blamed on its case.
+    process, it gets one of its own by then, so that its death is distinct from the judge's, and blamed on its case.
 
     Args:
         run: what they belong to.

@@ -53,7 +53,7 @@ def probe_record(
         error: what it ended with; ``None`` where it passed.
         seconds: how long it took.
         settings: of the run.
-        account: tells an error that is no verdict.
+        account: describes an error that is no verdict.
     """
     failures: list[FailureRecord] = []
     moved: dict[tuple[str, str, str], tuple[str, str, str]] = {}

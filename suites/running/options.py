@@ -39,7 +39,7 @@ def required_rows(
     operators: Collection[str] | None = None,
     covering: Mapping[str, frozenset[Signature]] | None = None,
 ) -> Iterator[tuple[str, str, str, str]]:
-    """The rows that a whole run owes: clause, operator, data type, obligation.
+    """The rows that a whole run requires: clause, operator, data type, obligation.
 
     Args:
         tables: the spec tables.
@@ -285,7 +285,7 @@ class Settings:
         return covering_of(self.tables, self.profile, self.seed)
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
-        """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
+        """The rows that ``level`` requires of an implementation: clause, operator, data type, obligation."""
         required = required_rows(self.tables, level, self.operators or None, self.covering)
         for clause, operator, data_type, obligation in required:
             if self.selects_clause(clause) and self.selects_data_type(DataType[data_type]):

@@ -45,7 +45,7 @@ def pytest_arguments(
 ) -> list[str]:
     """The arguments with which pytest does the same as ``dmlcts run``.
 
-    Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens. With
+    Failures are in the summary, in the order of causes; with ``verbose`` each is printed in full where it happens. With
     ``silent`` pytest prints nothing, pytest-xdist neither: whoever runs it shows how far it is.
     """
     # what `_undisturbed` keeps pytest from finding by itself is named: Hypothesis' plugin here, that of processes below

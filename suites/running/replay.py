@@ -33,7 +33,7 @@ _MOST_BYTES, _MOST_ELEMENTS = 1 << 29, 1 << 25
 
 @dataclass(frozen=True)
 class Replay:
-    """What replaying a case came to.
+    """The result of replaying a case.
 
     Attributes:
         failed: whether it fails.

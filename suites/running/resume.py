@@ -84,7 +84,7 @@ def _words(options: object) -> list[str]:
 def _others(place: Path) -> str:
     """Who else may have written a file or folder, in words; "" for nobody but this user."""
     if sys.platform == "win32":
-        return f"who wrote {place} cannot be told here"
+        return f"who wrote {place} is not known here"
     others = place.stat()
     if others.st_uid != os.geteuid():
         return f"{place} is another user's (number {others.st_uid})"

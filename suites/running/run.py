@@ -78,7 +78,7 @@ def _differences(
 
 
 class NoVerdict(DmlctsError):  # noqa: N818  # it says what happened
-    """A run that came to no verdict, through nothing that was asked for.
+    """A run without a verdict, through nothing that was asked for.
 
     Args:
         cause: what happened.
@@ -310,7 +310,7 @@ class Run:
         return f"{text}; {f'{left} are left' if left > 0 else 'none is left'}"
 
     def end(self) -> None:
-        """Close the bench, and note that the run came to its end, where it did.
+        """Close the bench, and note that the run ended, where it did.
 
         Raises:
             UsageError: the journal cannot be written.

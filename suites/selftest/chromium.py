@@ -79,7 +79,7 @@ def started(folder: Path) -> Iterator[Any]:
 
 
 def emulate(driver: Any, width: int, **features: str) -> None:
-    """Show pages so many pixels wide, light and on a screen unless told otherwise."""
+    """Show pages so many pixels wide, light and on a screen by default."""
     media = {"media": features.pop("media", "screen")}
     wanted = {"prefers-color-scheme": "light", "prefers-reduced-motion": "reduce"} | features
     shown = [{"name": name, "value": value} for name, value in wanted.items()]

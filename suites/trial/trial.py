@@ -27,7 +27,7 @@ _MOST_SECONDS = 0.25
 _PATIENCE = ("patience", "4")  # seconds that a runner has to say hello here, unless -o patience gives it others
 _ALL = "it was lost so often that the rest was left out"
 _MENDS: Mapping[str, str] = {
-    "fail": "compute what `dmlcts spec show {operator}` says; `dmlcts run --operator {operator}` tells more",
+    "fail": "compute what `dmlcts spec show {operator}` says; `dmlcts run --operator {operator}` shows more",
     "refused": "accept it, or claim less: `data_types` or `only` in the info, the claims in a runner's hello",
     "not_supported": "nothing, where the runtime has no such operator; else express it in create()",
     "crash": "see its last words above, or run it under your debugger with --isolation none",
@@ -66,7 +66,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Trial:
-    """What trying a backend came to.
+    """The result of trying a backend.
 
     Attributes:
         info: what the device says of itself.

@@ -82,7 +82,7 @@ def fetch(folder: Path, print_line: Callable[[str], object], run: Run | None = N
 
     Args:
         folder: the cache folder; made where it is missing.
-        print_line: called with each line that tells what is done, and under which licence.
+        print_line: called with each line that states what is done, and under which licence.
         run: runs a command; for tests.
 
     Raises:

@@ -40,7 +40,7 @@ class Found:
 
     Args:
         path: where it is.
-        origin: how it came to be chosen, for reports.
+        origin: how it was chosen, for reports.
     """
 
     path: Path
@@ -168,7 +168,7 @@ class Library:
         return taken("DMLCreateDevice", IDMLDevice1, made, self._convention)
 
     def version(self, digest: str) -> str:
-        """The version, as far as the library says or its digest tells."""
+        """The version, as far as the library says or its digest shows."""
         if is_for_windows(self.path):
             return stated_version(self.path)
         if digest == fetching.DIGEST:

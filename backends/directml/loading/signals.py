@@ -1,7 +1,7 @@
 """Holding Python's signal handlers back while native code runs that calls into Python.
 
 A handler that raises, as Ctrl-C's does, may run at the first instruction of a callback, where no ``try`` catches it
-yet: the exception would be printed and lost, and native code told that all is well.
+yet: the exception would be printed and lost, and native code would see success.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def fetch(
     Args:
         wanted: the release.
         cache: the cache folder; made where it is missing.
-        print_line: called with each line that tells what is done, the library's terms among them.
+        print_line: called with each line that states what is done, the library's terms among them.
         accepted: whether the user accepts these.
         run: runs a command; for tests.
 

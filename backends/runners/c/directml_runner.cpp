@@ -401,7 +401,7 @@ private:
 
 std::unique_ptr<Device> opened;
 
-int told(dmlcts_error *error, const Failed &failed) {
+int reported(dmlcts_error *error, const Failed &failed) {
     const bool gone = failed.result == DXGI_ERROR_DEVICE_REMOVED || failed.result == DXGI_ERROR_DEVICE_HUNG ||
                       failed.result == DXGI_ERROR_DEVICE_RESET || (opened && opened->lost());
     if (opened && !gone) opened->abandon();
@@ -441,7 +441,7 @@ int create(dmlcts_runner *, const dmlcts_operator *operation, void **kernel, dml
         *kernel = opened->create(*operation, kinds).release();
         return DMLCTS_STATUS_OK;
     } catch (const Failed &failed) {
-        return told(error, failed);
+        return reported(error, failed);
     }
 }
 
@@ -451,7 +451,7 @@ int dispatch(dmlcts_runner *, void *kernel, void *memory, uint64_t size, const d
         opened->dispatch(*static_cast<Kernel *>(kernel), memory, size, bindings, count);
         return DMLCTS_STATUS_OK;
     } catch (const Failed &failed) {
-        const int status = told(error, failed);
+        const int status = reported(error, failed);
         return status == DMLCTS_STATUS_INVALID_ARGUMENT ? DMLCTS_STATUS_EXECUTION_FAILED : status;
     }
 }

@@ -209,7 +209,7 @@ static void prove(const secret *known, const char *role, const uint8_t *suite, c
     sha256_end(&hash, proof);
 }
 
-static int same(const uint8_t *one, const uint8_t *other, size_t size) { /* in a time that tells nothing */
+static int same(const uint8_t *one, const uint8_t *other, size_t size) { /* in a time that reveals nothing */
     unsigned different = 0;
     for (size_t i = 0; i < size; i++) different |= (unsigned)(one[i] ^ other[i]);
     return different == 0;
@@ -1022,7 +1022,7 @@ static void tend(child *children, int *count) {
     }
 }
 
-/* Give places to those that have proven themselves; who has waited long is told that there is none. */
+/* Give places to those that have proven themselves; who has waited long is refused. */
 static void give_places(child *children, int count) {
     const int64_t now = now_in_milliseconds();
     int taken = 0;

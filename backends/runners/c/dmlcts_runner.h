@@ -4,7 +4,7 @@
 
        int main(int argc, char **argv) { return dmlcts_run(&runner, argc, argv); }
 
-   The protocol is dmlcts-runner/1; backends/RUNNERS.md tells it whole. All numbers of operators, data types and flags
+   The protocol is dmlcts-runner/1; backends/RUNNERS.md explains it in full. All numbers of operators, data types and flags
    are DirectML's own. The machine must be little-endian. */
 
 #ifndef DMLCTS_RUNNER_H

@@ -1,4 +1,4 @@
-"""Values that tell of the arithmetic, in every class of layout of every input, on every signature.
+"""Values that reveal the arithmetic, in every class of layout of every input, on every signature.
 
 Elsewhere layouts are filled with ordinary values, and such values tried in packed tensors. A kernel that reads gaps,
 turned axes or repeated elements may compute in a way of its own, which is wrong at ties, seams and quotients alone.

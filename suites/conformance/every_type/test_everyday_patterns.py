@@ -41,7 +41,7 @@ _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domai
 
 @checks("values", "tensor.strides.broadcast", having=several_inputs)
 def test_one_distinguishing_element_for_all(subject: Subject, judge: Judge) -> None:
-    """Each value that tells of the arithmetic, repeated in each input, beside partners with which it does.
+    """Each value that reveals the arithmetic, repeated in each input, beside partners with which it does.
 
     Those for which a kernel may have a shortcut in place of the others as well, in packed tensors and in larger ones.
     """
@@ -70,7 +70,7 @@ def _distinguishing(subject: Subject) -> Iterator[Case]:
 
 
 def _beside_each(subject: Subject, name: str, around: tuple[float, ...]) -> Iterator[Streams]:
-    """Values of all inputs for each telling value of one, beside its partners and others."""
+    """Values of all inputs for each revealing value of one, beside its partners and others."""
     names, types = tuple(subject.inputs), tuple(subject.inputs.values())
     order = [tensor for tensor in subject.types if tensor != subject.table.output]
     single = {

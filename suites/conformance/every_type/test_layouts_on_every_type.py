@@ -3,7 +3,7 @@
 The other tests of layouts are run on some signatures of an operator in the quick profile. What comes together here goes
 wrong in kernels of its own: the highest rank and an odd number of elements, in place of one input while another one is
 broadcast, inputs that are broadcast together or are one region, strides on one tensor alone, strides or in place with
-ScaleBias, with each number that an operator is told, or with bounds of another kind.
+ScaleBias, with each number that an operator takes, or with bounds of another kind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any two of what networks' tensors are like, together, on every signature: memory, sizes, places, attributes.
 
-The covering array of ``test_combinations`` takes a broadcast as one level and a permutation as another. Kernels tell
-more apart: one element for all, one a channel, one a row; channels last, and other orders. Here they do.
+The covering array of ``test_combinations`` takes a broadcast as one level and a permutation as another. Kernels
+distinguish more: one element for all, one a channel, one a row; channels last, and other orders. Here they do.
 """
 
 from __future__ import annotations

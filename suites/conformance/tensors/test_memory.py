@@ -23,7 +23,7 @@ LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129,
 
 
 def _lengths(subject: Subject, judge: Judge, layout_clause: str, placements: list[Placement]) -> list[Case]:
-    """Packed tensors of every length, each placed in every way; what stands last in it tells."""
+    """Packed tensors of every length, each placed in every way; its last element shows."""
     attributes = subject.revealing()
     inputs = subject.distinct(2 * max(LENGTHS))
     distinguishing = distinct.distinguishing(inputs.arrays, judge.expected(subject, attributes, inputs))

@@ -103,7 +103,7 @@ def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> 
     everyone = [
         subject.case(subject.values_clause(attributes), inputs, attributes, layout_clause=clause) for attributes in sets
     ]
-    if len(everyone) < _MANY:  # an operator without numbers: others keep it company
+    if len(everyone) < _MANY:  # an operator without numbers: others take the place
         everyone += [other for table in judge.bench.tables.operators.values() for other in _others(subject, table)]
     tensors = everyone[0].operator.tensors  # all of them work on the same memory
     alike = [case.operator for case in everyone if case.operator.tensors == tensors]

@@ -195,7 +195,7 @@ class ZeroPassesTheLeastFloat16Bound(_Bounds):
 
 
 class TinyBoundsBoundNothingOnFloat16(_Bounds):
-    """On FLOAT16 a Min of CLIP that the type does not tell from 0 is none; it counts as 0."""
+    """On FLOAT16 a Min of CLIP that the type does not distinguish from 0 is none; it counts as 0."""
 
     clause = "clip.cast.float16"
 

@@ -1,4 +1,4 @@
-"""Kernels that compute in a way of their own on some layouts of an input, and are wrong at telling values alone."""
+"""Kernels that compute in a way of their own on some layouts of an input, and are wrong at revealing values alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that share a program with one alive from which they differ in one respect, and faults of what keeps company.
+"""Kernels that share a program with one alive from which they differ in one respect, and faults of neighbours.
 
 A kernel beside the one that a test is about may be wrong, or refused, whatever else is alive; a description between two
 kernels may be accepted though it must be refused.
@@ -256,7 +256,7 @@ class OutOfPlaceAfterInPlace(_Bound):
         return before["ATensor"] == before["OutputTensor"] == now["ATensor"] != now["OutputTensor"]
 
 
-# -- what keeps company --------------------------------------------------------------------------------------
+# -- neighbouring kernels --------------------------------------------------------------------------------------
 
 
 class ScaledWithOutputStrides(_Spoiling):

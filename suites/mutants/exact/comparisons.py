@@ -81,7 +81,7 @@ def rows_of(name: str, operator: str, compare, other) -> dict[str, Row]:
             types="int16 uint16",
         ),
         "Neighbours": Row(operator, "Neighbouring floats count as equal.", nearly(compare), types="float"),
-        "ZerosApart": Row(operator, "-0 and +0 are told apart.", zeros_apart(compare), "zeros", "float"),
+        "ZerosApart": Row(operator, "-0 and +0 are distinguished.", zeros_apart(compare), "zeros", "float"),
         "NanIsTwo": Row(
             operator,
             "A comparison with NaN gives 2.",

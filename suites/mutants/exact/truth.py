@@ -76,7 +76,7 @@ ROWS = {
     "NanOfOnePattern": Row("IS_NAN", "Only the NaN that arithmetic gives is one.", one_pattern),
     "NanCountsInfinities": Row("IS_NAN", "Infinities are NaNs.", lambda y, x: ~np.isfinite(x)),
     "NanIs255": Row("IS_NAN", "True is 255.", lambda y, x: y.astype(np.uint8) * np.uint8(255)),
-    "NanInverted": Row("IS_NAN", "Numbers are told instead.", lambda y, x: ~y),
+    "NanInverted": Row("IS_NAN", "Numbers are reported instead.", lambda y, x: ~y),
     "NanNever": Row("IS_NAN", "Nothing is a NaN, as fast arithmetic assumes.", lambda y, x: np.zeros_like(y)),
     "NanByLowBits": Row(
         "IS_NAN",

@@ -48,7 +48,7 @@ class Permitted(Reference):
         return values
 
     def settled(self, rounded: Array, exact: Array) -> Array:
-        """What becomes of a rounded result; ``exact``, in FLOAT64, tells how large it was before rounding."""
+        """What becomes of a rounded result; ``exact``, in FLOAT64, shows how large it was before rounding."""
         return rounded
 
     def factors(self, scale_bias: ScaleBias, data_type: DataType) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Operators as attributes: frozen, compared by content, written and read again, and told to a person."""
+"""Operators as attributes: frozen, compared by content, written and read again, and printed for a person."""
 
 from __future__ import annotations
 

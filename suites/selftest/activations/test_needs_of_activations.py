@@ -1,4 +1,4 @@
-"""A fault of an activation is told as such, and one of the sum under the sum's clause, whichever test meets it."""
+"""A fault of an activation is reported as such, and one of the sum under the sum's clause, whichever test meets it."""
 
 from __future__ import annotations
 

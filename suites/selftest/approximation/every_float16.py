@@ -34,7 +34,7 @@ _EXPONENTS = 3
 
 @dataclass
 class Compared:
-    """What an operator's comparison came to.
+    """The result of an operator's comparison.
 
     Attributes:
         inputs: how many elements were compared.

@@ -1,4 +1,4 @@
-"""Selftests of attribution: shrinking, needs, company, steadiness, one fault told once.
+"""Selftests of attribution: shrinking, needs, neighbours, steadiness, one fault reported once.
 
 The judge is tested in ``judging``.
 """

@@ -1,4 +1,4 @@
-"""One fault is told once: in the report by its smallest case, at the terminal in full the first time."""
+"""One fault is reported once: in the report by its smallest case, at the terminal in full the first time."""
 
 from __future__ import annotations
 
@@ -108,5 +108,5 @@ def test_a_run_reports_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[...
     for name in {failure_row["file"] for failure_row in failures}:
         assert (tmp_path / "results" / "failures" / name).is_file()
     assert ran.out.count("  clause       round.nearest-even") == 1
-    assert ran.out.count("(round.nearest-even, as told above)") > 8
+    assert ran.out.count("(round.nearest-even, as reported above)") > 8
     assert {(failure_row["operator"], failure_row["data_type"]) for failure_row in failures} == rows

@@ -1,4 +1,4 @@
-"""One fault that many tests meet costs little after the first ones, and is told once."""
+"""One fault that many tests meet costs little after the first ones, and is reported once."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_the_budget_is_kept(of_a_clause: int, in_all: int, examined: int) -> Non
     faults = Faults(on, of_a_clause, in_all)
     findings = [faults.reported(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
     assert sum(finding.case.operator.input.element_count < 30 for finding in findings) == examined
-    assert all(finding.outcome == "fail" for finding in findings), "what is not examined is told all the same"
+    assert all(finding.outcome == "fail" for finding in findings), "what is not examined is reported all the same"
     assert [UNEXAMINED in dict(finding.details) for finding in findings] == [False] * examined + [True] * (
         len(TYPES) - examined
     )

@@ -1,4 +1,4 @@
-"""What does not go wrong every time is told as that: by chance, or because of what ran before."""
+"""What does not go wrong every time is reported as that: by chance, or because of what ran before."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_ran_before_is_named_and_minimal() -> None:
 
 
 def clauses_reported(on: Bench) -> list[str]:
-    """The clauses under which the tests of kernels that live together tell what they find."""
+    """The clauses under which the tests of kernels that live together report what they find."""
     return [
         smallest(on, finding).clause
         for probe in probes(first_three())

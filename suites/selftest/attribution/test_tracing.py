@@ -1,4 +1,4 @@
-"""What was read outside the input, what is a neighbour's and what was never written are told apart."""
+"""Reads outside the input, a neighbour's elements and elements never written are distinguished."""
 
 from __future__ import annotations
 

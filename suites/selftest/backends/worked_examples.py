@@ -34,7 +34,7 @@ class Example:
 
     @property
     def slug(self) -> str:
-        """What tells it from the others, for test names."""
+        """What distinguishes it from the others, for test names."""
         return "-".join([self.operator, *(data_type for data_type, _ in self.tensors.values())])
 
     def values(self, name: str) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Batches of implementations that take their process with them: each case comes to what it comes to alone."""
+"""Batches of implementations that take their process with them: each case has the result that it has alone."""
 
 from __future__ import annotations
 

@@ -478,7 +478,7 @@ def a_waiver_for_another_suite(parts: Parts) -> None:
     waived(parts, suite="0.0.*")
 
 
-@edit("waivers", "matches nothing that ran or was owed")
+@edit("waivers", "matches nothing that ran or was required")
 def a_waiver_about_nothing(parts: Parts) -> None:
     parts.members[archive.WAIVERS] = waivers_file(clause="clip.cast.integer", data_type="INT8")
     parts.statement["command"] += ["--waivers", "w.yaml"]

@@ -107,9 +107,9 @@ def test_a_level_without_round_requires_none() -> None:
     asked = context(swept())
     asked.statement["feature_level"] = "1.0"
     asked.submission.sweep = None
-    assert list(check_sweep(asked)) == [(Status.PASS, "none is owed: FLOAT32 ROUND is not certified")]
+    assert list(check_sweep(asked)) == [(Status.PASS, "none is required: FLOAT32 ROUND is not certified")]
     asked.submission.sweep = swept()
-    assert list(check_sweep(asked)) == [(Status.FAIL, "no sweep is owed, and there is one")]
+    assert list(check_sweep(asked)) == [(Status.FAIL, "no sweep is required, and there is one")]
 
 
 def test_a_failing_sweep_is_reported_and_a_waiver_holds_for_it() -> None:

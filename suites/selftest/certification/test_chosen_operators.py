@@ -63,7 +63,7 @@ def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) 
 
 @pytest.mark.size("all")
 def test_a_certification_of_all_operators_passes() -> None:
-    """At a level that owes no sweep; its statement names each of them."""
+    """At a level that requires no sweep; its statement names each of them."""
     made = build((), FeatureLevel("1.0"))
     verification = made.verifier.verify(made.packed())
     assert verification.standing is Standing.PASS, "\n".join(verification.text())
@@ -75,7 +75,7 @@ def test_a_certification_of_all_operators_passes() -> None:
 def test_no_sweep_is_required_where_round_is_not_certified(parts: Parts) -> None:
     verification = parts.verifier.verify(parts.packed())
     texts = [line.wording for line in verification.lines if line.check == "sweep"]
-    assert texts == ["none is owed: FLOAT32 ROUND is not certified"]
+    assert texts == ["none is required: FLOAT32 ROUND is not certified"]
 
 
 def test_an_operator_that_the_statement_names_and_the_run_lacks_is_refused(parts: Parts) -> None:

@@ -61,7 +61,7 @@ def test_what_a_level_does_not_oblige_need_not_be_judged_and_what_it_does_must_b
 
 
 def test_a_type_that_the_device_does_not_claim_need_not_be_judged() -> None:
-    """That its rows are owed all the same is found in the results."""
+    """Its rows are required all the same, which the check of the results finds."""
     assert idle_tests(AT_2_1, statement("2.1", {"ELEMENT_WISE_CLIP": ["FLOAT32"]}), ["CLIP"]) == NOTHING
     assert idle_tests(AT_2_1, statement("2.1", {"ELEMENT_WISE_CLIP": ["INT8"]}), ["CLIP"]) == JUDGED
 

@@ -202,7 +202,7 @@ def test_an_exception_of_a_backend_is_reported_with_its_own_lines(
 
 @pytest.mark.size("thorough")
 def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: Callable[..., Any]) -> None:
-    """What breaks other clauses is told beside it."""
+    """What breaks other clauses is listed beside it."""
     right = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "round.toward-zero")
     assert right.code == 0, right.out + right.err
     assert (right.results["verdict"], right.results["failures"]) == ("CONFORMANT", [])
@@ -358,7 +358,7 @@ def test_several_failures_and_whole_folders_are_replayed(
     (tmp_path / "third.py").write_text(HALF_UP, encoding="utf-8")
     shutil.copytree(half_up[0] / "out" / "there", tmp_path / "results")
     files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "results" / "failures").glob("*.yaml"))
-    assert len(files) == 2, "one fault is told once for each type"
+    assert len(files) == 2, "one fault is reported once for each type"
     backend = ("--backend", "third.py:HalfUp", "--isolation", "none")
     two = dmlcts("replay", *files[:2], *backend)
     assert two.code == 1, two.err
@@ -473,7 +473,7 @@ def test_a_run_states_each_fault_once_and_more_or_less_of_it_when_asked(
     assert quiet.out.splitlines()[-1].startswith("NOT CONFORMANT: ")
     assert verbose.out.count(account) == 1
     assert verbose.out.count("\n  needs        TOWARD_INFINITY (right with ") == 1
-    assert verbose.out.count("(round.toward-infinity, as told above)\n") > 1
+    assert verbose.out.count("(round.toward-infinity, as reported above)\n") > 1
     assert verbose.out.index(account) < verbose.out.rindex("[ROUND]"), "at once, not at the end"
     right = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", "-q")
     assert (right.code, right.out) == (0, "CONFORMANT: 1 clause row holds (exit code 0)\n")

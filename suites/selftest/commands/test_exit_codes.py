@@ -73,7 +73,7 @@ COMMANDS = [*JUDGING, *((words, 0) for words in JUDGING_NOTHING)]
 @pytest.mark.parametrize("words, code", COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 @pytest.mark.size("all", thorough=2)
 def test_nobody_reads_a_verdict_that_could_not_be_printed(words: list[str], code: int, folder: Path) -> None:
-    """A command that judges nothing ends as it would have, without a word; a full disk is told by each."""
+    """A command that judges nothing ends as it would have, without a word; each reports a full disk."""
     assert ended(words, folder, subprocess.DEVNULL)[0] == code
     target = closed_pipe()
     try:

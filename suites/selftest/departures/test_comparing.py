@@ -152,7 +152,7 @@ def test_the_page_is_self_contained_and_escaped(compared: dict[str, Any]) -> Non
     assert "1 &lt;2&gt;" in compared["html"]
     assert template("report.css") in compared["html"], "the style of results.html"
     assert template("page.js") in compared["html"], "and its filters"
-    assert "✗ fail" in compared["html"], "told by a sign, not by colour alone"
+    assert "✗ fail" in compared["html"], "shown by a sign, not by colour alone"
 
 
 @pytest.mark.size("thorough")
@@ -296,7 +296,7 @@ def test_cells_are_reported_in_words() -> None:
     assert matrix_cell({"pass": 3, "not_supported": 1}, True) == ("partly", "✓ 3, ○ 1 not supported")
     assert matrix_cell({"not_supported": 2}, True) == ("none", "○ not supported")
     assert matrix_cell({"pass": 1, "crash": 1, "skipped": 1}, True) == ("fail", "✗ 1 of 3 fail, 1 not supported")
-    assert matrix_cell(None, True) == ("absent", "not owed")
+    assert matrix_cell(None, True) == ("absent", "not required")
     assert matrix_cell(None, False) == ("absent", "")
 
 

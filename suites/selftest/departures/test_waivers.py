@@ -265,7 +265,7 @@ def test_a_waiver_about_no_row_of_a_whole_run_is_refused_after_it() -> None:
     idle = waivers(clause="clip.cast.float16", data_type="FLOAT16")
     result = results([failing(Outcome.FAIL)], idle)
     assert len(unmatched(result)) == 1
-    with pytest.raises(WaiverError, match="matches nothing that ran or was owed"):
+    with pytest.raises(WaiverError, match="matches nothing that ran or was required"):
         idle.check_matched(result)
     with pytest.raises(WaiverError, match="matches nothing"):  # all of the waiver's operator ran
         idle.check_matched(results([failing(Outcome.FAIL)], idle, selection={"operators": [CLIP]}))

@@ -265,7 +265,7 @@ def test_the_library_binds_is_nan_to_uint32_against_its_own_shader(
 ) -> None:
     """Its shader for UINT8 outputs declares typed views; for UINT32 it is dispatched with structured ones.
 
-    Direct3D leaves the result of that undefined. The adapter tells it as a failure of the dispatch, not as a crash,
+    Direct3D leaves the result of that undefined. The adapter reports it as a failure of the dispatch, not as a crash,
     and the device stays good.
     """
     device = devices[path]

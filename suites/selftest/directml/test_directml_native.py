@@ -1,4 +1,4 @@
-"""The way to a real D3D12 device, driven with the real library on a stand-in for one; adapters found and chosen."""
+"""The way to a real D3D12 device, driven with the real library on a substitute for one; adapters found and chosen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ X = np.array([-2.5, -0.5, 0.4, 1.5, 2.5, 3e30], np.float32)
 
 
 class SubstituteDevice:
-    """A backend's device on a stand-in for a real D3D12 device, which can be taken away and comes back."""
+    """A backend's device on a substitute for a real D3D12 device, which can be taken away and comes back."""
 
     def __init__(self, **options: str) -> None:
         from dmlcts.backends.directml.backend import DirectMLDevice
@@ -50,7 +50,7 @@ class SubstituteDevice:
         def make_host() -> NativeHost:
             made = FullDevice(self.faults, compiler)
             self.devices.append(made)
-            return NativeHost(Pointer(FullDevice.interface, made.address), AdapterInfo("a stand-in", "1.2.3.4"))
+            return NativeHost(Pointer(FullDevice.interface, made.address), AdapterInfo("a substitute", "1.2.3.4"))
 
         self.device = DirectMLDevice(library(), make_host, Options.parse({**OPTIONS, **options}, {}))
 
@@ -94,7 +94,7 @@ def test_memory_goes_to_the_device_and_comes_back_whole(
     (device,) = under_test.devices
     assert device.calls[:5] == ["queue", "allocator", "list", "fence", "heap of 64"]
     assert device.calls[5:] == ["DEFAULT buffer of 256", "UPLOAD buffer of 256", "READBACK buffer of 256"]
-    assert under_test.device.info.adapter == "a stand-in"
+    assert under_test.device.info.adapter == "a substitute"
     assert under_test.device.info.driver == "1.2.3.4"
 
 

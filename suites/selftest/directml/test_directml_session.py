@@ -1,4 +1,4 @@
-"""What a session tells DirectML, seen by a DirectML that only takes notes and wants every kind of resource."""
+"""What a session passes to DirectML, seen by a DirectML that only takes notes and wants every kind of resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results beside an edge that the first bits do not tell apart: more are taken, and beyond the last either is right."""
+"""Results beside an edge that the first bits do not decide: more are taken, and beyond the last either is right."""
 
 from __future__ import annotations
 

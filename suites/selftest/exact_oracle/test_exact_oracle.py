@@ -192,7 +192,7 @@ def test_a_comparison_may_flush_its_operands_and_return_one_unflushed() -> None:
     assert threshold(F32, 2 * tiny, tiny, strict=True) == values(F32, 2 * tiny)
     assert threshold(F32, tiny, -tiny) == values(F32, tiny, -tiny, 0.0, -0.0)
     assert threshold(F32, -smallest + tiny, 0.0) == values(F32, -smallest + tiny, 0.0, -0.0), "the largest subnormal"
-    # A normal number is told from all of them.
+    # A normal number differs from all of them.
     assert threshold(F32, -smallest, 0.0) == values(F32, 0.0, -0.0)
     assert threshold(F32, -smallest, -tiny) == values(F32, -tiny, 0.0, -0.0)
     assert threshold(F32, smallest, smallest - tiny) == values(F32, smallest)

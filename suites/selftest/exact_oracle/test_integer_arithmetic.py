@@ -1,4 +1,4 @@
-"""ScaleBias on integers is named for what it is: implementations written in numpy, told apart by their results."""
+"""ScaleBias on integers is named for what it is: implementations written in numpy, distinguished by their results."""
 
 from __future__ import annotations
 

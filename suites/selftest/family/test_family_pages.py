@@ -1,4 +1,4 @@
-"""`dmlcts spec compare` on pages of the whole family, made from the tables: clean, and each planted fault is told."""
+"""`dmlcts spec compare` on pages of the whole family, made from the tables: clean; each planted fault is reported."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_a_statement_casts_integers_numbers_and_truth_values(text: str, target: 
 @pytest.mark.parametrize("data_type, other", [(INT32, UINT8), (INT64, INT32), (UINT64, INT64), (UINT64, INT32)])
 @pytest.mark.parametrize("text", ["a < b", "a == b", "a >= 2", "b > -1", "a < 18014398509481986"])
 def test_integers_of_different_kinds_are_compared_exactly(text: str, data_type: DataType, other: DataType) -> None:
-    """At the limits of each type, and where FLOAT64 does not tell neighbours apart."""
+    """At the limits of each type, and where FLOAT64 does not distinguish neighbours."""
     expression = parse(text, {"a", "b"})
     numbers = [0, 1, 2, -1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 18014398509481985, 255]
     pairs = [(a % (1 << 8 * data_type.itemsize), b % (1 << 8 * other.itemsize)) for a in numbers for b in numbers]

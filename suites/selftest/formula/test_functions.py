@@ -119,7 +119,7 @@ def test_on_floating_point_numbers(function: Function, data_type: DataType, lati
         at = [operand[index] for operand in operands]
         assert got >= wanted, (function.name, at)
         # At the smallest normal number, at half of the smallest one, and halfway between two numbers (the root of the
-        # greatest one nearly is) FLOAT64 cannot tell on which side a real function's result lies.
+        # greatest one nearly is) FLOAT64 cannot decide on which side a real function's result lies.
         limits = np.finfo(data_type.numpy)
         edge = function.arrays.error and abs(at[0]) in (limits.smallest_normal, limits.smallest_subnormal, limits.max)
         assert got == wanted or edge or is_half_way(function, arithmetic, patterns), (function.name, at)
@@ -233,7 +233,7 @@ def test_the_error_function_is_that_of_every_element_however_many() -> None:
     [(3.0, 2.0, 9.0), (-3.0, 3.0, -27.0), (2.0, -3.0, 0.125), (0.25, 0.5, 0.5), (2.25, 1.5, 3.375)],
 )
 def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, wanted: float) -> None:
-    """No enclosure, however narrow, tells on which side of a number, or of the middle of two, such a power lies."""
+    """No enclosure, however narrow, decides on which side of a number, or of the middle of two, such a power lies."""
     real = FUNCTIONS["pow"].exact.real
     assert real is not None
     result = real(*(BINARY64.decode(int(np.float64(value).view(np.uint64))) for value in (base, exponent)))

@@ -1,4 +1,4 @@
-"""Ordinary values that tell places apart: how far they reach, how many are small, zero, alike, infinite."""
+"""Ordinary values that distinguish places: how far they reach, how many are small, zero, alike, infinite."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def generator() -> np.random.Generator:
 
 
 class Scripted:
-    """A generator that draws what it is told."""
+    """A generator that draws what is set."""
 
     def __init__(self, *drawn: Sequence[int] | Array) -> None:
         self.drawn = list(drawn)

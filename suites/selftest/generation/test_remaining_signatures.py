@@ -54,7 +54,7 @@ def test_a_signature_left_out_meets_every_pair_that_is_not_dear(name: str) -> No
     where, rows = without_dear_levels(space(subject, FACTORS)), rows_of(subject, list(cheap_cases(subject, TABLES)))
     assert int(asked(where, 2).sum()) > 2000
     assert not (asked(where, 2) & ~covered(where, rows, 2)).any()
-    holed = rows[rows[:, where.position["rank"]] != 3]  # a rank is left out: the check above tells
+    holed = rows[rows[:, where.position["rank"]] != 3]  # a rank is left out: the check above notices
     assert (asked(where, 2) & ~covered(where, holed, 2)).any()
 
 

@@ -1,4 +1,4 @@
-"""Every silent point is reached: a table's clause that no case comes to would be characterised by nobody."""
+"""Every silent point is reached: a table's clause that no case reaches would be characterised by nobody."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Selftests of judging the releases of a package, and of telling since when a departure exists."""
+"""Selftests of judging the releases of a package, and of finding since when a departure exists."""

@@ -1,4 +1,4 @@
-"""A history tells each departure's first and last release, stops for none that fails; a search judges few of them."""
+"""A history names each departure's first and last release, stops for none that fails; a search judges few of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def results(*rows: dict[str, Any]) -> dict[str, Any]:
     return {"clauses": list(rows), "verdict": verdict, "feature_level": "6.4", **how, **made}
 
 
-# What is told.
+# What is reported.
 
 
 def test_a_departure_has_a_first_and_a_last_release() -> None:

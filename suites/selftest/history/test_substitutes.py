@@ -1,4 +1,4 @@
-"""Stand-ins let a build for CUDA be loaded for its CPU, compute nothing, and hide nothing else that is missing."""
+"""Substitutes let a build for CUDA be loaded for its CPU, compute nothing, and hide nothing else that is missing."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_whatever_would_compute_ends_the_process_with_its_name(function: str, na
     place_substitutes(tmp_path, [root])
     done = called(root, f"it.{function}()")
     assert (done.returncode, done.stdout) == (-6, "")
-    assert f"{name} was called: the CUDA libraries are stand-ins" in done.stderr
+    assert f"{name} was called: the CUDA libraries are substitutes" in done.stderr
 
 
 def test_what_is_there_stays_and_nothing_is_compiled_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_a_release_that_needs_something_else_is_reported_and_the_rest_goes_on(tm
     # The made-up release is imported, and only then found to have no functions.
     assert "has no attribute" in loaded.reason
     assert "cannot" not in loaded.reason
-    assert messages.count(f"a build for CUDA, of which the CPU is judged, with stand-ins for {CUDART}, {NCCL}") == 2
+    assert messages.count(f"a build for CUDA, of which the CPU is judged, with substitutes for {CUDART}, {NCCL}") == 2
     assert [line for line in messages if line.startswith("installing")] == [
         "installing torch==1.0",
         "installing torch==2.0",

@@ -190,7 +190,7 @@ class Choice:
 def survivors(
     chosen: Sequence[Module], choice: Choice, workers: int, print_line: Callable[[str], None]
 ) -> tuple[list[Mutant], Counter[str]]:
-    """Run the changes, those that may take longest first; the survivors, and how many came to which end.
+    """Run the changes, those that may take longest first; the survivors, and how many ended in which way.
 
     Raises:
         SystemExit: a module's tests do not import it, or there are none.

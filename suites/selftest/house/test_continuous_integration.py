@@ -19,7 +19,7 @@ from dmlcts.specs.loading import load_tables
 CI = Path(__file__).resolve().parents[3] / ".ci"
 pytestmark = pytest.mark.skipif(not CI.is_dir(), reason="only a checkout has it")
 
-DISTINGUISHING_COUNT = "-p passed_before --tell-passed passed.txt"
+DISTINGUISHING_COUNT = "-p passed_before --list-passed passed.txt"
 TESTS = """
 import os, subprocess, sys
 import pytest
@@ -183,7 +183,7 @@ def in_bash(folder: Path, steps: str) -> subprocess.CompletedProcess[str]:
 
 BASH = shutil.which("bash") or ""
 bash = pytest.mark.skipif(not BASH, reason="there is no bash")
-WELL = "ok() { echo here; }\nbeside lane ok\nstep one ok\nstep two joined lane\n"
+WELL = "ok() { echo here; }\nbeside job ok\nstep one ok\nstep two joined job\n"
 
 
 @bash
@@ -192,7 +192,7 @@ def test_steps_run_in_turn_and_state_at_the_end_how_long_they_took(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stdout.splitlines() if line == "here"] == ["here"] * 2
     table = done.stdout.partition("how long each step took")[2].splitlines()[1:]
-    assert sorted(re.sub(r"^ *\d+ s  ", "", line) for line in table) == ["  beside other steps: lane", "one", "two"]
+    assert sorted(re.sub(r"^ *\d+ s  ", "", line) for line in table) == ["  beside other steps: job", "one", "two"]
     assert not any((tmp_path / "tmp").iterdir())
 
 
@@ -201,7 +201,7 @@ def test_steps_run_in_turn_and_state_at_the_end_how_long_they_took(tmp_path: Pat
     ("steps", "code", "message"),
     [
         ("bad() { false; echo on; }\nstep first bad\n", 1, "first: exit code 1"),
-        ("bad() { (exit 3); echo on; }\nbeside lane bad\nstep lanes joined lane\n", 3, "lanes: exit code 3"),
+        ("bad() { (exit 3); echo on; }\nbeside job bad\nstep jobs joined job\n", 3, "jobs: exit code 3"),
         ("bad() { quietly file sh -c 'echo shown; exit 4'; echo on; }\nstep quiet bad\n", 1, "shown\n"),
     ],
 )
@@ -215,7 +215,7 @@ def test_the_first_fault_ends_it(steps: str, code: int, message: str, tmp_path: 
 
 @bash
 def test_what_runs_beside_ends_with_the_steps(tmp_path: Path) -> None:
-    done = in_bash(tmp_path, "long() { exec sleep 1000; }\nbeside lane long\nstep bad false\n")
+    done = in_bash(tmp_path, "long() { exec sleep 1000; }\nbeside job long\nstep bad false\n")
     assert done.returncode == 1, done.stderr
 
 

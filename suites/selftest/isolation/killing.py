@@ -31,7 +31,7 @@ _CLAUSES = ("round.nearest-even", "round.infinity", "execution.repeatable", "ten
 
 @dataclass
 class Killed:
-    """What the runs came to.
+    """The results of the runs.
 
     Attributes:
         runs: how many there were.

@@ -46,7 +46,7 @@ def value_case() -> Case:
 
 
 def ending(name: str, isolation: str, folder: Path) -> str:
-    """How an implementation ends; what is told of it is checked on the way."""
+    """How an implementation ends; what is reported of it is checked on the way."""
     spec = f"{MODULE}:{name}"
     try:
         backend: Any = IsolatedBackend(spec, SECONDS) if isolation == "process" else resolve(spec)[1]

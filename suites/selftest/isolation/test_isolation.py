@@ -360,7 +360,7 @@ def test_a_fresh_device_shares_the_process(bench: Bench) -> None:
 
 
 class Answers:
-    """A worker process that answers what it is told to, properly framed."""
+    """A worker process that gives prescribed answers, properly framed."""
 
     def __init__(self, **changes: dict[str, Any]) -> None:
         self.changes = changes

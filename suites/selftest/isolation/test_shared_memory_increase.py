@@ -1,4 +1,4 @@
-"""Memory that an implementation could share counts toward the limit of its growth; the suite's own does not."""
+"""Memory that an implementation could share counts toward the limit of its memory; the suite's own does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dmlcts.suites.cases.outcomes import Execution, Outcome
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.selftest.descriptions import case, clip
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what is shared")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not report what is shared")
 
 TABLES = load_tables()
 MANY = 140  # dispatches: descriptors are looked at every 128 calls

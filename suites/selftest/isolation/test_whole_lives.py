@@ -1,4 +1,4 @@
-"""A kernel made, dispatched and closed in one message comes to what it comes to in three."""
+"""A kernel made, dispatched and closed in one message has the result that it has in three."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device that does as it is told at each dispatch, and what its judgements are looked at with."""
+"""A device that does what is prescribed at each dispatch, and what its judgements are looked at with."""
 
 from __future__ import annotations
 

@@ -335,7 +335,7 @@ def test_unwritten_elements_are_distinguished_from_wrong_ones() -> None:
     assert details(missing) == {"element": "the first at index [0]"}
     assert missing.wrong == 3
     assert (wrong.clause, wrong.wrong, wrong.suspects) == ("tensor.position", 1, ((0,),))
-    failing = only(judged(WritesTwo(fails=1), case()))  # the second dispatch, which tells the two apart, fails
+    failing = only(judged(WritesTwo(fails=1), case()))  # the second dispatch, which distinguishes the two, fails
     assert (failing.clause, failing.wrong) == ("tensor.position", 3)
 
 

@@ -171,7 +171,7 @@ def test_a_loss_beside_another_finding_is_tried_once_more(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("count", [5, PIECE + 3])
 @pytest.mark.parametrize("in_place", [True, False])
 def test_an_input_turned_over_bit_by_bit_is_no_result_in_place_either(count: int, in_place: bool) -> None:
-    """Of many elements the mask of the poison tells what is expected; in place there is none."""
+    """Of many elements the mask of the poison gives what is expected; in place there is none."""
     asked = value_case(TensorDesc(DataType.INT8, (count,)), placement=Placement(in_place=in_place))
     assert judge_case(bench(Reference()), asked).findings == ()
     (finding,) = judge_case(bench(Flipped()), asked).findings
@@ -191,7 +191,7 @@ def test_what_is_put_where_it_must_not_be_read_is_plain(data_type: DataType, val
 
 @pytest.mark.parametrize("held", [0x00, 0x55, 0x11, 0x2A, 0x7F])
 def test_another_poison_differs_in_every_element(held: int) -> None:
-    """Where every value is acceptable no mark tells, and other bits have to do."""
+    """Where every value is acceptable no mark decides, and other bits must suffice."""
     tensor = TensorDesc(DataType.INT8, (3,))
     attributes = {"ScaleBias": ScaleBias(float("inf"), 0), "Min": f32(-2), "Max": f32(3)}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)

@@ -235,7 +235,7 @@ def test_a_test_that_could_not_run_takes_nothing_from_a_row_that_another_ran() -
 
 def test_what_is_not_required_is_characterised_or_absent() -> None:
     seen = replace(tally("a.silent", 2, 1), outcome=Outcome.CHARACTERISED)
-    never = tally("a.implied", 0, 3)  # not owed below
+    never = tally("a.implied", 0, 3)  # not required below
     items = [ItemRecord("test", Outcome.PASS, 0.1, (seen, never, tally("a.required", 1, 0)))]
     results = results_of(*items, obligations=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
     outcomes = {row["id"]: row["outcome"] for row in results["clauses"]}

@@ -1,4 +1,4 @@
-"""Relations of several operators, and refusals: which operator and which clause are told."""
+"""Relations of several operators, and refusals: which operator and which clause are named."""
 
 from __future__ import annotations
 

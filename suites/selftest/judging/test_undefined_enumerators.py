@@ -101,7 +101,7 @@ def test_no_dxdispatch_model_holds_it() -> None:
 
 @pytest.mark.size("thorough")
 def test_a_crash_is_reported_with_the_number_and_replayed(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
-    """In the run every number is tried and the first that crashes is told; a refusal passes, and is characterised."""
+    """The run tries every number and reports the first that crashes; a refusal passes, and is characterised."""
     chosen = ("--operator", "ROUND", "--data-type", "FLOAT32", "--clause", "round.enumerator.undefined")
     folder = "dmlcts.suites.mutants.combined.descriptions"
     ran = dmlcts("run", "--backend", f"{folder}:UndefinedHighModeCrashes", *chosen)

@@ -1,4 +1,4 @@
-"""What was measured is told: as a table, in Markdown, side by side, and where one run loses against another."""
+"""What was measured is reported: as a table, in Markdown, side by side, and where one run loses against another."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_one_run_is_reported_in_full() -> None:
     "x, got, below",
     [
         (1e-4, -8e-4, 1e-4),
-        (8e-4, 1.7e-3, 8e-4),  # within 1/1024, which tells nothing of such numbers
+        (8e-4, 1.7e-3, 8e-4),  # within 1/1024, which means nothing for such numbers
         (1e-4, 1.5e-4, None),
         (1e-4, -5e-3, None),
         (0.5, 0.4624, None),  # a digit; not acceptable; far above the bound

@@ -1,1 +1,1 @@
-"""What an implementation finds in the memory that it is given, and what that tells it."""
+"""What an implementation finds in the memory that it is given, and what that reveals to it."""

@@ -113,7 +113,7 @@ class TakesTheGuardsForAMask(Reads):
     """Gives what stands there, changed by the bytes at the beginning of the memory: guards."""
 
     def answer(self, asked: str, memory: Array, input_bits: Bits, previous_bits: Bits) -> Bits:
-        """As if the guards told the mask."""
+        """As if the guards held the mask."""
         return previous_bits ^ np.resize(memory[:256].view(previous_bits.dtype), previous_bits.shape)
 
 

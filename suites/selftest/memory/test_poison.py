@@ -1,4 +1,4 @@
-"""What stands in an output before a dispatch tells nothing: who answers with it holds no row, no record shows it."""
+"""What stands in an output before a dispatch reveals nothing: who answers with it holds no row, no record shows it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _timeless(value: Any) -> Any:
 def test_the_records_of_two_runs_with_one_seed_are_equal(
     backend: str, dmlcts: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """An element that was not written, or in part, is told in the same words whatever stood there."""
+    """An element that was not written, or in part, is reported in the same words whatever stood there."""
     folders = [tmp_path / name for name in ("one", "other")]
     clauses = ("round.toward-zero", "tensor.output.complete", "tensor.position")
     for folder in folders:

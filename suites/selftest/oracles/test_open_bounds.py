@@ -159,7 +159,7 @@ def test_clip_documents_its_cast_and_has_no_wider_clamp() -> None:
     case = Case(operator, Values.of([0, 7, 255], DataType.UINT8), "clip.cast.out-of-range", None, "one value")
     judged = judge_case(Bench("x", Reference(), {}, load_tables()), case)
     assert not judged.findings
-    # 44 for every input is what one value of the type gives as well: nothing tells them apart
+    # 44 for every input is what one value of the type gives as well: nothing distinguishes them
     assert not judge_case(Bench("x", WrappedClip(), {}, load_tables()), case).findings
     one_bound = OperatorDesc(
         "ELEMENT_WISE_CLIP",

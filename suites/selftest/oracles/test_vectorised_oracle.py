@@ -45,7 +45,7 @@ def clip_oracle(
 
 
 def accepted(judging: VectorOracle, x: float) -> set[Any]:
-    """The acceptable numbers for one input, "NaN" among them where any NaN is; -0 is told as 0."""
+    """The acceptable numbers for one input, "NaN" among them where any NaN is; -0 is written as 0."""
     data_type = judging.data_type
     values = np.array([x], data_type.numpy)
     element = judging.acceptance(values).element(0)

@@ -24,7 +24,7 @@ Row = tuple[str, str, tuple[str, ...], tuple[int, int]]
 FIRST = next(iter(TABLES.operators))
 EDITED = [pair for pair in EVERY if pair[0] == FIRST or pair[1] in ("pipes", "korean", "czech-header")]
 every_page = pytest.mark.parametrize("operator, layout", EVERY)
-CAST = " are cast "  # in the quotation that tells how FLOAT attributes are cast, where there is one
+CAST = " are cast "  # in the quotation that states how FLOAT attributes are cast, where there is one
 edited_page = pytest.mark.parametrize("operator, layout", EDITED)
 
 
@@ -136,7 +136,7 @@ def write_meaning(page: Synthetic, table: OperatorTable, korean: bool) -> None:
         page.add("별칭: OutputTensor 및 InputTensor.", "in-place")
         page.add("요소마다 계산한 값을 텐서에 기록합니다.")
         return
-    page.add("This text is made for the test; the operator of which it tells is the one in the table.")
+    page.add("This text is made for the test; its operator is the one in the table.")
     elsewhere = ("DML_", "DimensionCount", "Supported", "f(x)", "g(x)", CAST)
     meanings = {quotation_of(table, enumerator) for enumerator in enumerators(table)}
     for words in quotations(table):

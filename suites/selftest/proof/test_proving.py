@@ -248,7 +248,7 @@ def test_a_job_that_breaks_is_named_at_once() -> None:
 
 
 def started_proof() -> subprocess.Popen[str]:
-    """A proof of many mutants in a process group of its own, once it has told its first verdict."""
+    """A proof of many mutants in a process group of its own, once it has printed its first verdict."""
     what = ["selftest", "--part", "mutants", "--mutants", "300", "-n", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "dmlcts.suites.commands.main", *what],

@@ -39,7 +39,7 @@ class Browser:
         return path.as_uri()
 
     def show(self, sample: str, fragment: str = "", width: int = 1200, **features: str) -> None:
-        """Load a sample's page afresh, 1200 pixels wide, light and on a screen unless told otherwise."""
+        """Load a sample's page afresh, 1200 pixels wide, light and on a screen by default."""
         emulate(self.driver, width, **features)
         self.driver.get("about:blank")
         self.driver.get(self._address(sample) + fragment)

@@ -521,11 +521,11 @@ def test_a_histogram_is_drawn_as_bars_and_single_values_as_marks() -> None:
         Bucket(0x40000000, 0x407FFFFF, 0, 10),
         Bucket(0x7FC00000, 0x7FC00000, 1),
     )
-    drawn = drawing(DataType.FLOAT32, [Track("a <lane>", buckets)], 'it\'s "so"')
+    drawn = drawing(DataType.FLOAT32, [Track("a <track>", buckets)], 'it\'s "so"')
     assert drawn.count('class="bar"') == 1
     assert drawn.count('class="mark"') == 1
     assert "5 of 10 wrong" in drawn
-    assert "a &lt;lane&gt;" in drawn
+    assert "a &lt;track&gt;" in drawn
     assert Page(drawn).elements[0][1]["aria-label"] == 'it\'s "so"'
 
 

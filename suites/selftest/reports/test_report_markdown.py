@@ -118,7 +118,7 @@ def test_too_much_is_left_out_with_its_count() -> None:
     for number, failure in enumerate(document["failures"]):
         failure["test"] = f"t{number}"
     text = made(document)
-    assert text.count("<details>") == 1, "of one fault, one is told"
+    assert text.count("<details>") == 1, "of one fault, one is shown"
     message = (
         "39 cases more of it, or that it explains. Seen on `round.toward-infinity (ROUND on FLOAT32)`, by "
         "`t0`, `t1`, `t2`, `t3`, `t4`, `t5` and 34 more tests."

@@ -1,4 +1,4 @@
-"""What bad runners do is told rightly, on the call that they did it in, and never hangs or fills the memory."""
+"""What bad runners do is reported rightly, on the call in which they did it, and never hangs or fills the memory."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_the_next_call_after_a_loss_finds_a_fresh_runner() -> None:
         kernel.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what another process holds")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not report what another process holds")
 @pytest.mark.parametrize(
     "name, allowed, outcome",
     [

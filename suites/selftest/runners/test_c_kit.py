@@ -253,7 +253,7 @@ def test_a_suite_that_is_wrong_is_named_as_wrong(name: str, careful_runner: Path
     assert [answer[1] for answer in wrong] == ([status] if status >= 0 else [])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="nothing here tells how much a process has asked for")
+@pytest.mark.skipif(sys.platform != "linux", reason="this system does not report how much a process has asked for")
 def test_a_memory_is_taken_as_it_arrives(plain_runner: Path) -> None:
     """One GiB is announced and 64 bytes come: hardly more than that is asked of the system."""
     head = messages.encode_dispatch(7, MEMBERS, REGIONS, 1 << 30, 0)

@@ -1,4 +1,4 @@
-"""Cases as files: what a runner made of them is judged, what it made not is told, and what was changed is refused."""
+"""Cases as files: outputs of a runner are judged, missing ones are reported, and changed ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``exec:`` and ``tcp:`` over the C kit: who is let in, what is told, and that nobody outlives anybody."""
+"""``exec:`` and ``tcp:`` over the C kit: who is let in, what is reported, and that nobody outlives anybody."""
 
 from __future__ import annotations
 
@@ -162,9 +162,9 @@ def test_a_runner_ends_when_the_device_closes(plain_runner: Path) -> None:
     assert gone(pid)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the end of its pipe has to tell a runner")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a runner notices only the end of its pipe")
 def test_a_hanging_runner_does_not_outlive_the_process_that_started_it(tmp_path: Path) -> None:
-    """The process is killed while its runner sleeps, and cannot tell it anything."""
+    """The process is killed while its runner sleeps, and cannot send it anything."""
     program = (
         "from dmlcts.backends.runners.transports import ProcessTransport\n"
         "import time\n"
@@ -300,7 +300,7 @@ def test_a_connection_that_crashes_takes_no_other_with_it(plain_runner: Path) ->
 
 
 def test_connections_are_counted(plain_runner: Path) -> None:
-    """The seventeenth is told so; when one has gone there is room again."""
+    """The seventeenth gets a refusal; when one has gone there is room again."""
     with listening(plain_runner) as (port, _), contextlib.ExitStack() as stack:
         devices = [stack.enter_context(opened(f"tcp:{port}")) for _ in range(16)]
         with pytest.raises(BackendUnavailable, match="all places for conversations are taken, 16 of them"):

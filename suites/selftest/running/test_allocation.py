@@ -28,7 +28,7 @@ def _page_faults(way: str) -> int:
     return int(run.stdout)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator is told")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator has these settings")
 def test_arrays_of_16_mib_touch_no_fresh_pages() -> None:
     """Twenty arrays one after another: fewer page faults than the twenty that a fresh mapping each would cost."""
     assert _page_faults("keep") < 20 <= _page_faults("let go")
@@ -54,7 +54,7 @@ def _held_mib(step_mib: int) -> int:
     return int(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.split()[0])
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator is told")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator has these settings")
 def test_what_large_arrays_left_is_given_back_once_it_is_more_than_the_step() -> None:
     assert _held_mib(step_mib=100) < 100
     assert _held_mib(step_mib=300) > 150

@@ -297,7 +297,7 @@ def test_a_full_disk_ends_a_run_in_one_line_and_leaves_whole_records(
     lines = (tmp_path / "results" / "records.jsonl").read_bytes().splitlines(keepends=True)
     assert all(json.loads(line) for line in lines if line.endswith(b"\n"))
     assert len(lines) > 10
-    assert dmlcts("run", "--resume", "results").code == 0, "the control: with more room it comes to its end"
+    assert dmlcts("run", "--resume", "results").code == 0, "the control: with more room it ends as it should"
 
 
 def _filled(place: Path) -> Iterator[None]:

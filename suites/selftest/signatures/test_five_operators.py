@@ -1,4 +1,4 @@
-"""Operators of other forms and names, from YAML alone: right is conformant, wrong is caught, told, replayed, listed."""
+"""Operators of other forms and names, from YAML alone: right is conformant; wrong is reported, replayed, listed."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def yaml_bombs(document: str) -> Iterator[tuple[str, bytes]]:
 
 
 def results_door(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Results, as `report`, `diff`, `compare`, `baseline` and `findings` take them; whatever is read is told."""
+    """Results, as `report`, `diff`, `compare`, `baseline` and `findings` take them; whatever is read is shown."""
     tables = load_tables()
     ours = folder / "ours.json"
     ours.write_text(json.dumps(failing()), encoding="utf-8")

@@ -3,7 +3,7 @@
 Failure files, results, journals, spec tables, waivers, baselines, submissions, their archives and their commands
 are changed at random, from a seed, and read as the commands read them. Each must either be read or be refused with
 one of the project's own errors: no other exception, no input that takes longer than a few seconds or much memory,
-no file outside the folder that was named; what is read is told as nothing but text, and no archive that was changed
+no file outside the folder that was named; what is read is shown as nothing but text, and no archive that was changed
 after it was signed is anything but a FAIL.
 """
 
@@ -385,14 +385,14 @@ class Bench:
         self.findings.record("results", number, lambda: load_results(path))
 
     def views(self, number: int, chance: random.Random) -> None:
-        """Results with a stranger's words in them, told in every way."""
+        """Results with a stranger's words in them, shown in every way."""
         document = json.loads(json.dumps(self._results))
         for _ in range(chance.choice((1, 3, 10))):
             texts = [(holder, key) for holder, key in _places(document) if isinstance(holder[key], str)]
             free = [(holder, key) for holder, key in texts if key in FREE]
             holder, key = chance.choice(texts if chance.random() < 0.1 else free)
             holder[key] = chance.choice(WORDS)
-        path = self.folder / "told" / "results.json"
+        path = self.folder / "shown" / "results.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(document), encoding="utf-8")
 
@@ -586,7 +586,7 @@ def fuzz(count: int, seed: int, report: Callable[[str], None] = lambda text: Non
 
 
 def _peak_mebibytes() -> float:
-    """The most memory that this process had; 0 where that is not told."""
+    """The most memory that this process had; 0 where that is not known."""
     try:
         import resource
     except ImportError:

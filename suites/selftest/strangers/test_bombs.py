@@ -41,7 +41,7 @@ def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
 @_LINUX
 @pytest.mark.size("thorough")
 def test_the_measurement_sees_a_bomb(tmp_path: Path) -> None:
-    """The control: an input that takes 600 MB, one that raises something else, and one that takes long are told."""
+    """The control: an input that takes 600 MB, one that raises something else, and one that takes long are reported."""
     program = (
         "from dmlcts.suites.selftest.strangers import bombs\n"
         "bombs.MOST_SECONDS, bombs.MOST_YARDSTICKS = 0.5, 2.0\n"

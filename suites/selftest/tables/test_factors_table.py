@@ -1,4 +1,4 @@
-"""The table of factors: what is wrong with one is told at its place, and its names are those that the suite knows."""
+"""The table of factors: a fault in one is reported at its place, and its names are those that the suite knows."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_a_planted_fault_is_caught_under_its_clause(dmlcts: Callable[..., Ran], 
     assert ran.outcomes("clip.bounds.equal") == {"pass"}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only a Vulkan loader can be told to find no driver")
+@pytest.mark.skipif(sys.platform != "linux", reason="only a Vulkan loader can be set to find no driver")
 def test_no_adapter_exits_with_3_and_what_to_install(
     dmlcts: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

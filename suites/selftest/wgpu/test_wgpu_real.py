@@ -1,8 +1,8 @@
 """Real functions and operators of mixed types on the adapter: near enough to what they are named for, and exact where
 the pages leave no room.
 
-The bounds are about the widest that any document gives for such functions; here they only tell a wrong function, a lost
-sign or a wrong operand from a right one.
+The bounds are about the widest that any document gives for such functions; here they only separate a wrong function,
+a lost sign or a wrong operand from a right one.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def resident_bytes() -> int:
 
 
 def grown_by(device: WgpuDevice, leak: int = 0) -> int:
-    """Growth over dispatches of changing sizes and offsets, each with a kernel of its own, that hold ``leak`` bytes."""
+    """Memory gained over dispatches of many sizes and offsets, each with its own kernel, that hold ``leak`` bytes."""
     held = []
     before = resident_bytes()
     for turn in range(DISPATCHES):

@@ -1,4 +1,4 @@
-"""A fault inside a library of Windows' is told by its name and place, and costs the case that met it, not the run."""
+"""A fault inside a library of Windows' is reported by its name and place, and costs its case, not the run."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class _Translation:
             elif line.startswith("@"):
                 name, definition = line.split(" = ", 1)
                 if definition.startswith("external") or name.startswith("@llvm."):
-                    continue  # names a resource, or tells compilers what to keep
+                    continue  # names a resource, or lists what compilers must keep
                 if "constant" in definition and "addrspace(" not in definition:
                     globals_.append(_ATTACHMENTS.sub("", line))
                 else:

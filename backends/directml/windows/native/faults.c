@@ -81,7 +81,7 @@ void watch_for_faults(void)
     pthread_once(&once, watch);
 }
 
-/* A stack of this thread's for handlers, without which a stack that is used up cannot be told; NULL where it has one. */
+/* A stack of this thread's for handlers, without which a stack that is used up cannot be recognised; NULL where it has one. */
 void *stack_for_faults(void)
 {
     stack_t there;

@@ -141,7 +141,7 @@ static int w_SleepConditionVariableCS(void *variable, pthread_mutex_t *section)
     return 1;
 }
 
-/* Named mutexes and semaphores only tell several copies of a library apart, of which there is one. */
+/* Named mutexes and semaphores only distinguish several copies of a library, of which there is one. */
 static void *w_a_handle(void)
 {
     last_error = 0;

@@ -1,4 +1,4 @@
-"""State: what is told of kernels that a case names, and of kernels that could not be had."""
+"""State: what is reported of kernels that a case names, and of kernels that could not be had."""
 
 from __future__ import annotations
 

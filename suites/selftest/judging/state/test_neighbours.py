@@ -282,7 +282,7 @@ def test_named_neighbours_are_reported_with_what_each_kernel_gave() -> None:
     assert ": gives -2" in finding_details["kernel 1"]
     assert finding_details["kernel 2"].endswith(": this one, which is wrong")
     wrong = only(judged(AlwaysWrong(), named))
-    assert (wrong.case.beside, wrong.case.expectation) == ((), "oracle"), "wrong without company too"
+    assert (wrong.case.beside, wrong.case.expectation) == ((), "oracle"), "wrong without neighbours too"
 
 
 def test_a_neighbour_that_never_closes_once_it_has_run_is_another_clauses_business() -> None:
@@ -360,7 +360,7 @@ def test_others_are_closed_before_the_kernel_is_made_or_after_it_ran(expectation
 
 
 class WrongScaling(Device):
-    """Whatever has a ScaleBias gives the last value of all, in any company."""
+    """Whatever has a ScaleBias gives the last value of all, among any neighbours."""
 
     def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
         return np.full_like(x, x.reshape(-1)[-1])

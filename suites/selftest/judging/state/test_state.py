@@ -242,7 +242,7 @@ def test_a_neighbour_of_the_same_operator_that_is_refused_on_its_own_too_is_repo
     assert only(judged(without_scale_bias(clip().name), finding.case)).clause == finding.clause, "it can be replayed"
     assert 0 < len(judgement.executions) <= len(judged(Device(), test_case).executions)
     assert judged(without_scale_bias(threshold().name), test_case).findings == (), (
-        "of another operator its own tests tell"
+        "of another operator its own tests report"
     )
 
 
