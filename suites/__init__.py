@@ -11,7 +11,8 @@ The rooms, in the order in which a case passes through them (``LIFE_OF_A_CASE.md
 - ``judging``, ``measuring``: whether an answer is right, and how far it is from the real number.
 - ``attribution``: what is to blame for a wrong one.
 - ``running``, ``progress``, ``rerunning``: a run and its records, where it is, and tests lost with their process.
-- ``sweeping``, ``offline``, ``trial``, ``history``: every input, devices without a connection, a first try, releases.
+- ``sweeping``, ``offline``, ``trial``: every input, devices without a connection, a first try.
+- ``history``, ``targets``: releases of a runtime, and the runtimes that others move to, each in its environment.
 - ``certification``, ``benchmarks``: submissions, and what judging costs.
 - ``mutants``, ``proof``, ``selftest``: the suite's own proof and tests; no wheel holds them.
 """
