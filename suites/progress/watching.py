@@ -18,6 +18,8 @@ from dmlcts.suites.progress.status_line import StatusLine, on_terminal
 PLUGIN = "dmlcts-progress"
 """The name by which pytest's plugins look for a :class:`Progress`."""
 _OPERATORS_SHOWN = 2
+_FIRST = "The first failure (the summary names the file that replays it, or a smaller case of the same fault)"
+_REPLAY = "  replay  "  # how the line of an account begins that has the command
 
 
 class Progress:
@@ -85,9 +87,7 @@ class Progress:
         first = next(iter(_breaking(counted)), None)
         if first is not None and not self._reported and not self._verbose:
             self._reported = True
-            self.line.print_text(
-                f"\nThe first failure (its file is written when the run ends):\n\n{first.text.rstrip()}\n"
-            )
+            self.line.print_text(f"\n{_FIRST}:\n\n{_without_replay(first.text)}\n")
 
     def words(self) -> str:
         """Where the run is, in a line; "" before it has begun."""
@@ -170,6 +170,11 @@ class Progress:
     def pytest_unconfigure(self) -> None:
         """Take the line away before the summary is printed."""
         self.line.stop()
+
+
+def _without_replay(text: str) -> str:
+    """The account of a failure without its command: a smaller case of the same fault may replace it, and its file."""
+    return "\n".join(line for line in text.rstrip().splitlines() if not line.startswith(_REPLAY))
 
 
 def _operator(test: str) -> str:

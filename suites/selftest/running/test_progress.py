@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,21 @@ def test_the_first_failure_is_printed_once_and_what_does_not_count_never(
         each.line.stop()
 
 
+def test_the_first_failure_names_no_file_that_a_smaller_case_may_replace(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "dmlcts replay results/failures/round.odd-round-float32-00000000.yaml --backend cpu"
+    failing = wrong(TESTS[0])
+    text = f"0.5 gives 0.0\n  got          0.0\n  replay       {command}"
+    progress = following(clock)
+    progress.record(replace(failing, failures=(replace(failing.failures[0], text=text),)))
+    progress.line.stop()
+    shown = capsys.readouterr().err
+    assert "0.5 gives 0.0\n  got          0.0\n" in shown
+    assert "replay  " not in shown
+    assert "the summary names the file" in shown
+
+
 def test_a_log_gets_a_line_now_and_then_and_a_terminal_one_that_is_drawn_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -160,6 +176,7 @@ def test_a_run_prints_the_first_failure_at_once_and_ends_with_what_to_open(
     ran = dmlcts("run", "--backend", "wrong.py:HalfUp", *FEW, "-n", "2")
     assert ran.code == 1, ran.out + ran.err
     assert ran.err.count("The first failure") == 1
+    assert "dmlcts replay" not in ran.err, "which case stands for the fault is known when the run ends"
     assert "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n" in ran.err
     lines = ran.out.splitlines()
     assert re.fullmatch(r"dmlcts: wrong.py:HalfUp, level 5.0, profile quick, seed 0: \d+ tests of 1 operator", lines[0])
