@@ -68,26 +68,31 @@ def trial_causes(attempts: Iterable[Tried]) -> list[TrialCause]:
     return sorted((TrialCause(tuple(group)) for group in groups.values()), key=lambda cause: -len(cause.attempts))
 
 
-def next_command(settings: Settings, trial: Trial) -> str:
-    """The `dmlcts run` that judges what works.
+def next_commands(settings: Settings, trial: Trial) -> list[str]:
+    """The `dmlcts run` commands that judge what works, the one with the most operators and types first.
 
-    It selects nothing if all that the level obliges works. Otherwise it names the operators on which nothing went
-    wrong; if there are none, those that work on some types. It names types where the operators work on some only.
+    One command that selects nothing if all that the level obliges works. Otherwise they name the operators on which
+    nothing went wrong; if there are none, those that work on some types. Where operators work on some types only,
+    those of the same types share a command, because a run judges each selected operator on each selected type.
     """
     words = ["dmlcts", "run", "--backend", settings.backend]
     words += [word for key, value in settings.options for word in ("-o", f"{key}={value}")]
     right = types_by_operator(attempt for attempt in trial.tried if attempt.right)
     types = [DataType[name] for name in settings.data_types]
     whole = not trial.unclaimed and all(attempt.right for attempt in trial.tried)
-    if settings.operators or not whole:
-        wrong = {attempt.operator for attempt in trial.wrong}
-        operators = [operator for operator in right if operator not in wrong]
-        if not operators or (not types and any(operator in trial.unclaimed for operator in operators)):
-            operators = operators or list(right)
-            types = [data_type for data_type in DataType if all(data_type in right[name] for name in operators)]
-            operators = operators if types else operators[:1]
-            types = types or right[operators[0]]
-        words += ["--operator", ",".join(operators)]
-    if types:
-        words += ["--data-type", ",".join(data_type.name for data_type in types)]
-    return shlex.join(words)
+    if whole and not settings.operators:
+        return [shlex.join([*words, *_selected_types(types)])]
+    wrong = {attempt.operator for attempt in trial.wrong}
+    operators = [operator for operator in right if operator not in wrong]
+    if operators and not any(operator in trial.unclaimed for operator in operators):
+        return [shlex.join([*words, "--operator", ",".join(operators), *_selected_types(types)])]
+    groups = operators_by_types({operator: right[operator] for operator in operators or right})
+    largest_first = sorted(groups.items(), key=lambda group: -len(group[0]) * len(group[1]))
+    return [
+        shlex.join([*words, "--operator", ",".join(names), *_selected_types(of_these)])
+        for of_these, names in largest_first
+    ]
+
+
+def _selected_types(types: Sequence[DataType]) -> list[str]:
+    return ["--data-type", ",".join(data_type.name for data_type in types)] if types else []

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from dmlcts.specs import DataType
 from dmlcts.specs.number_text import many
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.trial.causes import TrialCause, next_command, operators_by_types, trial_causes, types_by_operator
+from dmlcts.suites.trial.causes import TrialCause, next_commands, operators_by_types, trial_causes, types_by_operator
 from dmlcts.suites.trial.trial import Trial
 
 _FEW = 3
 """Operators that are named; of more there is a count."""
 _MOST_CAUSES = 8
+_MOST_COMMANDS = 3
 
 
 def print_trial(
@@ -55,7 +56,12 @@ def print_trial(
         f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict"
     )
     if right:
-        print_line(f"next: {next_command(settings, trial)}")
+        commands = next_commands(settings, trial)
+        listed = commands if verbose else commands[:_MOST_COMMANDS]
+        for command in listed:
+            print_line(f"next: {command}")
+        if len(listed) < len(commands):
+            print_line(f"and {many(len(commands) - len(listed), 'other command')} (-v lists them)")
 
 
 def _names(types: Iterable[DataType]) -> str:

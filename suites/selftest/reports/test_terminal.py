@@ -12,7 +12,7 @@ from rich.console import Console
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
-from dmlcts.reports.views.terminal import summary
+from dmlcts.reports.views.terminal import GAPS_SHOWN, summary
 from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import (
@@ -290,6 +290,18 @@ def test_a_relation_that_did_not_run_names_the_other_operators_that_it_runs() ->
     text = shown(results_of(ran, obligations=obligations, tables=tables) | {"selection": {}}, tables)
     assert "  sign.odd: SIGN on INT64 (it also runs NEGATE on the same type)\n" in text
     assert "  sign.idempotent: SIGN on INT64\n" in text
+
+
+def test_what_is_missing_where_nearly_everything_ran_is_listed_first() -> None:
+    """A type that is not claimed lacks many clauses, and would hide the one that needs another operator."""
+    names = [f"part{number}" for number in range(GAPS_SHOWN + 1)]
+    obligations = [(f"clip.{name}", "ELEMENT_WISE_CLIP", "FLOAT32", "implied") for name in ("formula", *names)]
+    obligations += [("clip.undone", "ELEMENT_WISE_CLIP", "INT8", "implied")]
+    ran = ItemRecord("t", Outcome.PASS, 1, (tally("clip.formula", "FLOAT32"), tally("clip.formula", "INT8")))
+    text = shown(results_of(ran, obligations=obligations))
+    gaps = text[text.index("Did not run") :].splitlines()
+    assert gaps[1:3] == ["  clip.undone: CLIP on INT8", "  clip.part0: CLIP on FLOAT32"]
+    assert "  … and 2 more clauses, in results.json" in gaps
 
 
 def test_observed_behaviour_is_grouped_by_its_sentence() -> None:

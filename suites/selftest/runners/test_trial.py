@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from dmlcts.backends import DeviceInfo
+from dmlcts.specs import DataType
 from dmlcts.suites.commands.main import main
+from dmlcts.suites.running.options import Settings
 from dmlcts.suites.selftest.runners.test_bad_runners import spec
 from dmlcts.suites.selftest.runners.test_transports import listening
+from dmlcts.suites.trial.causes import next_commands
+from dmlcts.suites.trial.printing import print_trial
+from dmlcts.suites.trial.trial import Trial, Tried
 
 MODULE = "dmlcts.suites.selftest.isolation.hostile_backends"
 SELECTED = ("--operator", "CLIP", "--data-type", "FLOAT32")
@@ -79,7 +85,47 @@ def test_operators_that_work_on_some_types_are_selected_with_them(tmp_path: Path
     ran = check(f"{tmp_path}/partial.py:Backend", "--operator", "ROUND,ABS", "-o", "refused=FLOAT16")
     assert ran.exit_code == 1
     assert "refused    ABS, ROUND on FLOAT16" in ran.output
-    assert ran.output.endswith("-o refused=FLOAT16 --operator ABS,ROUND --data-type FLOAT32\n"), ran.output
+    *_, first, second = ran.output.splitlines()
+    assert first.endswith("-o refused=FLOAT16 --operator ABS --data-type FLOAT32,INT32,INT16,INT8,INT64"), ran.output
+    assert second.endswith("-o refused=FLOAT16 --operator ROUND --data-type FLOAT32"), ran.output
+
+
+def trial_of(works: dict[str, str], unclaimed: dict[str, str]) -> Trial:
+    tried = [Tried(name, DataType[word], "pass") for name, words in works.items() for word in words.split()]
+    missing = {name: tuple(DataType[word] for word in words.split()) for name, words in unclaimed.items()}
+    return Trial(DeviceInfo("partly", "5.1"), 0.1, tuple(tried), missing, None)
+
+
+def test_the_next_commands_select_all_that_works_and_nothing_that_is_unclaimed() -> None:
+    works = {"ADD": "FLOAT32 INT32", "CLIP": "FLOAT32 INT32", "LOGICAL_NOT": "UINT8", "ROUND": "FLOAT32"}
+    trial = trial_of(works, dict.fromkeys(works, "UINT32"))
+    assert next_commands(Settings.read(backend="mine"), trial) == [
+        "dmlcts run --backend mine --operator ADD,CLIP --data-type FLOAT32,INT32",
+        "dmlcts run --backend mine --operator LOGICAL_NOT --data-type UINT8",
+        "dmlcts run --backend mine --operator ROUND --data-type FLOAT32",
+    ]
+    asked = Settings.read(backend="mine", data_types=("UINT8", "UINT32"))
+    trial = trial_of({"ADD": "UINT8", "LOGICAL_NOT": "UINT8"}, {"ADD": "UINT32"})
+    assert next_commands(asked, trial) == ["dmlcts run --backend mine --operator ADD,LOGICAL_NOT --data-type UINT8"]
+
+
+def test_one_next_command_selects_nothing_if_everything_works() -> None:
+    assert next_commands(Settings.read(backend="mine"), trial_of({"ADD": "INT32", "ROUND": "FLOAT32"}, {})) == [
+        "dmlcts run --backend mine"
+    ]
+
+
+def test_of_many_next_commands_the_three_largest_are_printed() -> None:
+    works = {"ADD": "INT32", "ABS": "INT8", "CLIP": "UINT8", "ROUND": "FLOAT32", "NEGATE": "INT64 INT16"}
+    trial = trial_of(works, dict.fromkeys(works, "UINT32"))
+    short: list[str] = []
+    print_trial(Settings.read(backend="mine"), trial, short.append)
+    assert [line.partition(":")[0] for line in short[-4:-1]] == ["next"] * 3
+    assert "--operator NEGATE " in short[-4]
+    assert short[-1] == "and 2 other commands (-v lists them)"
+    whole: list[str] = []
+    print_trial(Settings.read(backend="mine"), trial, whole.append, verbose=True)
+    assert sum(line.startswith("next: ") for line in whole) == 5
 
 
 def test_unclaimed_operators_are_counted(tmp_path: Path) -> None:
