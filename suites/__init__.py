@@ -13,6 +13,7 @@ The rooms, in the order in which a case passes through them (``LIFE_OF_A_CASE.md
 - ``running``, ``progress``, ``rerunning``: a run and its records, where it is, and tests lost with their process.
 - ``sweeping``, ``offline``, ``trial``: every input, devices without a connection, a first try.
 - ``history``, ``targets``: releases of a runtime, and the runtimes that others move to, each in its environment.
+- ``publishing``: all that a machine can judge, and the site of it.
 - ``certification``, ``benchmarks``: submissions, and what judging costs.
 - ``mutants``, ``proof``, ``selftest``: the suite's own proof and tests; no wheel holds them.
 """

@@ -16,11 +16,24 @@ from dmlcts.suites.console.printing import Commands, complain, print_line
 from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
 from dmlcts.suites.options.command_line import options_of
+from dmlcts.suites.publishing.command import publish
 from dmlcts.suites.targets.command import providers
 
 SECTIONS = {
     "Judge": ("backends", "run", "replay", "merge", "probe", "sweep", "offline"),
-    "Look": ("report", "diff", "compare", "migrate", "accuracy", "history", "bisect", "findings", "site", "spec"),
+    "Look": (
+        "report",
+        "diff",
+        "compare",
+        "migrate",
+        "accuracy",
+        "history",
+        "bisect",
+        "findings",
+        "site",
+        "publish",
+        "spec",
+    ),
     "Certify": ("keygen", "certify", "challenge", "verify"),
     "Maintain": ("baseline", "directml", "providers", "runners", "bench", "selftest"),
 }
@@ -257,6 +270,7 @@ for _command in (
     departures.baseline,
     departures.findings,
     site.site,
+    publish,
     certify.certify,
     certify.verify,
     certify.keygen,

@@ -93,6 +93,7 @@ _JUDGED: Final = (
             "offline export",
             "history",
             "bisect",
+            "publish",
             PYTEST,
             At("backends", help=f"{_TEST}only these operators and groups; repeatable."),
             At(
@@ -124,6 +125,7 @@ _JUDGED: Final = (
             "offline export",
             "history",
             "bisect",
+            "publish",
             PYTEST,
             At("backends", help=f"{_TEST}only these data types; repeatable."),
         ),
@@ -185,6 +187,7 @@ _JUDGED: Final = (
             "compare",
             "migrate",
             "accuracy",
+            "publish",
             PYTEST,
             At(
                 "sweep",
@@ -400,6 +403,7 @@ _RUNNING: Final = (
             ),
             At("compare", help="Run each in N processes (or `auto`)."),
             At("migrate", help="Judge in N processes (or `auto`)."),
+            At("publish", help="Run each in N processes (or `auto`)."),
             "accuracy",
             At("certify", help="Run in N processes (or `auto`); needs pytest-xdist."),
             At(
@@ -447,7 +451,11 @@ _RUNNING: Final = (
         ("--list",),
         "List the operators, types and clauses that the run would judge, and stop; needs no backend. -v lists each "
         "clause.",
-        at=("run", At("selftest", help="List the catalogues and stop.")),
+        at=(
+            "run",
+            At("selftest", help="List the catalogues and stop."),
+            At("publish", help="List the implementations, and what this machine lacks for each, and stop."),
+        ),
         kind=Kind.FLAG,
     ),
     Option(
@@ -673,6 +681,15 @@ _WRITING: Final = (
                 help="Also write all three into DIR: migration.html, migration.md, migration.json.",
             ),
             At("site", old=(), metavar="DIR", help="The folder of the site."),
+            At(
+                "publish",
+                old=(),
+                required=False,
+                default="published",
+                kind=Kind.FOLDER,
+                metavar="DIR",
+                help="The folder of the kept results and the site.",
+            ),
             At("offline export", metavar="DIR", help="A new or empty folder."),
         ),
         old=("-o",),
@@ -849,8 +866,23 @@ _COMPARING: Final = (
         "keep",
         ("--keep",),
         "Keep the installed releases after judging them.",
-        at=("history", "bisect"),
+        at=(
+            "history",
+            "bisect",
+            At(
+                "publish",
+                help="Also replace the kept results, the pages of pairs and the table of verdicts in reports/examples.",
+            ),
+        ),
         kind=Kind.FLAG,
+    ),
+    Option(
+        "implementations_path",
+        ("--implementations",),
+        "A table of implementations (`dmlcts/implementations/1`) instead of the suite's.",
+        at=("publish",),
+        kind=Kind.PATH,
+        metavar=_FILE,
     ),
     Option(
         "windows",
@@ -894,7 +926,10 @@ _CERTIFYING: Final = (
         "draft",
         ("--draft",),
         "Write a draft of what cannot be certified; it states the reasons.",
-        at=("certify",),
+        at=(
+            "certify",
+            At("publish", help="Publish results of a modified suite, marked; each call judges all again."),
+        ),
         kind=Kind.FLAG,
     ),
     Option(
@@ -929,7 +964,14 @@ _PROVING: Final = (
         "names",
         ("--name",),
         "Only this implementation; repeatable.",
-        at=("selftest",),
+        at=(
+            "selftest",
+            At(
+                "publish",
+                spellings=("--only",),
+                help="Only this implementation (`dmlcts publish --list`); repeatable.",
+            ),
+        ),
         metavar="NAME",
         repeatable=True,
     ),

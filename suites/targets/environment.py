@@ -18,6 +18,7 @@ from dmlcts.suites.targets.target import Target
 
 PrintLine = Callable[[str], object]
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+_PROCESSES = "pytest-xdist>=3.6"  # for `dmlcts run -n`
 # Opens the backend in the environment, and prints what it is, or why it cannot be opened and what to do.
 _OPEN = """
 import sys
@@ -118,8 +119,11 @@ class Environment:
             chosen = index or target.index
             self._pip(*target.packages, *(("--index-url", chosen) if chosen else ()))
         print_line(f"installing dmlcts from {source}")
-        self._pip(str(source))
-        self._pip("--no-deps", "--force-reinstall", str(source))
+        if suite:
+            self._pip(suite, _PROCESSES)
+            self._pip("--no-deps", "--force-reinstall", suite)
+        else:  # editable, so that results name the checkout's commit
+            self._pip("--editable", str(source), _PROCESSES)
         print_line(f"opening {' '.join(target.arguments)}")
         options = [f"{name}={value}" for name, value in target.options.items()]
         done = self.run([str(self.python), "-P", "-c", _OPEN, target.backend, *options])

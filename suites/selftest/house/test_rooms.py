@@ -72,6 +72,7 @@ FLOORS = {
         "benchmarks",
         "history",
         "targets",
+        "publishing",
         "mutants",
         "proof",
         "commands",
