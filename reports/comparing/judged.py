@@ -63,6 +63,7 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
     """A Markdown table with one line for each results document, sorted by backend and device.
 
     A line names the digest of its tables and the suite's commit. It is marked where a newer run used other tables.
+    Sentences below the table count the runs of older tables and of a modified suite.
     """
     lines = [
         "| backend | device | driver, library | level | profile | operators | verdict | rows that hold | departures "
@@ -102,6 +103,9 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
     if older:
         used = f"{older} of {many(len(every), 'run')} used other tables than the newest run ({newest[:SHOWN]})"
         text += f"\n\n{used}; ≠ marks them. Compare rows only where the tables are the same."
+    modified = sum(bool(document["suite"]["modified"]) for document in every)
+    if modified:
+        text += f"\n\n{modified} of {many(len(every), 'run')} used a modified suite, so nobody can repeat them exactly."
     return text
 
 

@@ -29,7 +29,7 @@ def test_each_document_is_one_line_in_the_order_of_backends() -> None:
     made = {"suite": {"version": "1.0.0", "commit": "cd" * 20, "modified": True}, "specs": {"clip.yaml": "ab" * 32}}
     runs = [results(FORMULA, HELD, backend="z", **made), results(HELD, backend="a", **made)]
     digest = tables_digest(made["specs"])[:12]
-    assert judged.table(runs).splitlines()[2:] == [
+    assert judged.table(runs).splitlines()[2:4] == [
         f"| `{name}` | a | l · 1 | 5.0 | quick | 1 | {text} | {digest} | 1.0.0 at cdcdcdcdcdcd, modified |"
         for name, text in (("a", "CONFORMANT | 1 of 1 | none"), ("z", "NOT CONFORMANT | 1 of 2 | CLIP: 1 clause"))
     ]
@@ -40,10 +40,17 @@ def test_a_run_of_other_tables_than_the_newest_is_marked() -> None:
     older = results(HELD, backend="b", specs={"clip.yaml": "ab" * 32})
     alike = judged.table([newer, results(HELD, backend="b")])
     assert "≠" not in alike
-    first, second, _, text = judged.table([older, newer]).splitlines()[2:]
+    first, second, _, text, *_ = judged.table([older, newer]).splitlines()[2:]
     assert "≠" not in first
     assert f"| {tables_digest(older['specs'])[:12]} (≠ the newest) |" in second
     assert text.startswith(f"1 of 2 runs used other tables than the newest run ({tables_digest(newer['specs'])[:12]})")
+
+
+def test_runs_of_a_modified_suite_are_counted_below_the_table() -> None:
+    clean, modified = ({"version": "1.0.0", "commit": "cd" * 20, "modified": value} for value in (False, True))
+    runs = [results(HELD, backend="a", suite=clean), results(HELD, backend="b", suite=modified)]
+    assert judged.table(runs).endswith("1 of 2 runs used a modified suite, so nobody can repeat them exactly.")
+    assert "modified" not in judged.table(runs[:1])
 
 
 def test_departures_are_counted_by_clause_not_by_type_and_gaps_are_none() -> None:
