@@ -23,7 +23,7 @@ from dmlcts.suites.selftest.conftest import Ran
 
 WRONG = """
 import numpy as np
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.mutants.reference import Reference
 
 class HalfUp(Reference):
     def half_away(self, x):
