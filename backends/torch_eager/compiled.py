@@ -7,7 +7,7 @@ function on each combination of types.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ class CompiledTorch:
                 "clauses on shapes say nothing of the runtime",
             ),
             Mapped("Min and Max", "tensors of no dimension", "runtime"),
+            Mapped("IF", "where, of a bool", "runtime", "the backend makes truth values: the compiler takes no UINT8"),
         ]
 
     def takes(self, call: Call, counterpart: Counterpart) -> None:
@@ -79,7 +80,7 @@ class CompiledTorch:
     def program(self, call: Call, counterpart: Counterpart) -> Program:
         """The function, compiled at its first call."""
         torch, device = self._torch, self._device
-        function = function_of(torch, counterpart)
+        function = _where(torch) if counterpart.name == "where" else function_of(torch, counterpart)
         dtypes = [self._dtype(kind) for kind in call.kinds]
 
         def written(inputs: Sequence[Any], y: Any, operands: Mapping[str, Any]) -> None:
@@ -127,3 +128,12 @@ class CompiledTorch:
 
     def close(self) -> None:
         """Nothing is held that the collector does not release."""
+
+
+def _where(torch: Any) -> Callable[..., Any]:
+    """``torch.where`` of a condition that is converted to bool, which is exact: any number but 0 is true."""
+
+    def where(condition: Any, first: Any, other: Any) -> Any:
+        return torch.where(condition.bool(), first, other)
+
+    return where
