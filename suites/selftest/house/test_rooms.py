@@ -20,6 +20,7 @@ TOPS = ("specs", "backends", "reports", "suites")
 NOT_PACKAGED = {
     "backends/baselines",  # of the runs in CI
     "backends/directml/windows/native",  # data of the package above it
+    "reports/examples/pairs",  # pages to look at
     "reports/examples/all_operators",  # results to look at; those that runs compare behaviours with stand above
     "backends/runners/javascript",  # a sample to copy
     "backends/directml/models",  # the cases of FINDINGS.md
