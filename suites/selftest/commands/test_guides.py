@@ -227,6 +227,7 @@ def test_the_guide_builds_and_installs_the_suite_as_continuous_integration_does(
 VERDICT = re.compile(r"\b[Ee]xit(?:s| codes?)(?: is)? \d|CONFORMANT|INCOMPLETE|\bDRAFT\b|\bPASS with")
 DRAFT_CODES = "certification/test_certification.py::test_a_draft_ends_with_the_code_that_it_prints"
 STANDINGS = "commands/test_guides.py::test_the_table_of_verdicts_has_their_exit_codes"
+LACKING = "judging/test_not_supported.py::test_a_run_without_one_mode_is_incomplete"
 CLAIMS: dict[Path, dict[str, str]] = {
     CERTIFYING: {
         "A required clause that did not run makes the run INCOMPLETE": "4 dmlcts run --backend mine",
@@ -251,6 +252,8 @@ CLAIMS: dict[Path, dict[str, str]] = {
     RUNNERS: {
         "| nothing, garbage or an error before hello": "commands/test_guides.py::test_what_is_no_runner_is_one_line",
         "Clauses that depend on answers did not run": "4 dmlcts offline judge",
+        "The suite reports required operators and types": LACKING,
+        "If you do not claim it, the clause does not run": LACKING,
     },
 }
 """How each sentence that names a verdict or an exit code is known: by a command of its guide, or by a test."""
