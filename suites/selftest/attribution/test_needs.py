@@ -592,4 +592,4 @@ def test_a_need_is_confirmed_only_where_the_case_has_it(value: float, seen: bool
     needs = confirmed(on, finding, ("inputs",))
     assert (needs is not None) is seen
     if needs is not None:
-        assert needs.reported() == "infinite inputs (right with ordinary inputs)"
+        assert needs.wording() == "infinite inputs (right with ordinary inputs)"

@@ -263,7 +263,8 @@ def test_a_memory_is_taken_as_it_arrives(plain_runner: Path) -> None:
         assert process.stdout is not None
         process.stdin.write(data)
         process.stdin.flush()
-        process.stdout.read(24 + 560 + 24 + 8)  # the replies to hello and create: it reads the dispatch now
+        hello = KNOWN.layouts["header"].unpack(process.stdout.read(24))["length"]
+        process.stdout.read(hello + 24 + 8)  # the replies to hello and create: it reads the dispatch now
         time.sleep(0.2)
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
         process.stdin.close()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from dmlcts.backends.runners.definition import definition
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.offline.cases import read_export
 from dmlcts.suites.selftest.runners import kit
@@ -140,9 +141,10 @@ def test_outputs_that_end_early_are_a_case_that_was_not_survived(
 
 def test_garbage_is_reported_for_its_case(cases: Path, outputs: Path, tmp_path: Path) -> None:
     path = outputs / "000004.dmlr"
-    change(path, 24 + 560 + 8)  # in the header of the reply to create
+    hello = definition().layouts["header"].unpack(path.read_bytes())["length"]
+    change(path, 24 + hello + 8)  # in the header of the reply to create
     ran, results = judged(cases, outputs, tmp_path / "results")
-    assert ran.exit_code == 1
+    assert ran.exit_code == 1, ran.output
     (failure,) = results["failures"]
     assert (failure["outcome"], failure["test"][-11:]) == ("crash", "000004.dmlr")
 

@@ -132,7 +132,7 @@ def test_a_run_s_summary_is_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    "tell",
+    "view",
     [
         lambda results, other: markdown(results, TABLES),
         lambda results, other: difference_text(difference(other, results), TABLES),
