@@ -202,10 +202,10 @@ def test_a_row_in_a_copy_of_the_suite_is_an_option_everywhere(tmp_path: Path) ->
     assert "--budget" not in typed(dmlcts, "probe", "--help")
     assert "--budget" in typed("pytest", "-p", "dmlcts.suites.plugin", "--help")
     selection = ("--operator", "IS_NAN", "--data-type", "FLOAT16", "--clause", "is-nan.formula")
-    assert "--budget=7" in typed(dmlcts, "run", "--backend", "cpu", *selection, "--budget", "7")
+    assert "--budget=7" in typed(dmlcts, "run", "--backend", "cpu", *selection, "--budget", "7", "-v")
     header = json.loads((tmp_path / "results" / "records.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert 7 in (header.get("budget"), header.get("run", {}).get("budget"))
-    assert "--budget=7" in typed(dmlcts, "run", "--resume", "results")
+    assert "--budget=7" in typed(dmlcts, "run", "--resume", "results", "-v")
     assert os.path.realpath(house / "suites") != os.path.realpath(ROOT / "suites")
 
 
