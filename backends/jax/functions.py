@@ -108,7 +108,8 @@ def named(jax: Any, name: str) -> Callable[..., Any]:
     thing = jax
     for step in name.split("."):
         thing = getattr(thing, step)
-    return thing  # type: ignore[no-any-return]  # JAX may not be installed where types are checked
+    function: Callable[..., Any] = thing
+    return function
 
 
 def _derivative(jax: Any, function: Callable[..., Any]) -> Callable[..., Any]:

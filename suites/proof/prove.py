@@ -367,8 +367,7 @@ def in_parallel(
     """Run the jobs in worker processes, reporting each verdict at once; the results come in the order of the jobs."""
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), report)
-    context = spawn_context()
-    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=begin_worker) as pool:
+    with worker_pool(workers) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
         try:
             for future in concurrent.futures.as_completed(futures):
@@ -379,14 +378,24 @@ def in_parallel(
                     raise
                 progress.count_one(_verdict(done))
         except BaseException:  # a job that broke, or Ctrl-C: end now, not when the rest is done
-            pool.shutdown(wait=False, cancel_futures=True)
-            for child in multiprocessing.active_children():
-                child.terminate()
+            end_now(pool)
             raise
         return [future.result() for future in futures]
 
 
-def begin_worker() -> None:
+def worker_pool(workers: int) -> concurrent.futures.ProcessPoolExecutor:
+    """A pool of so many worker processes, each of which ends with this process."""
+    return concurrent.futures.ProcessPoolExecutor(workers, spawn_context(), initializer=_begin_worker)
+
+
+def end_now(pool: concurrent.futures.ProcessPoolExecutor) -> None:
+    """End the processes of a pool at once, whatever they are about."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for child in multiprocessing.active_children():
+        child.terminate()
+
+
+def _begin_worker() -> None:
     """Begin a worker process: collect garbage rarely, and end with the parent."""
     collect_rarely()
     _follow_the_parent()

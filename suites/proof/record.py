@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +10,6 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
-from dmlcts.backends.interpreter import spawn_context
 from dmlcts.reports.documents.results import suite_identity
 from dmlcts.reports.documents.validation import load_document
 from dmlcts.reports.documents.writing import write_json
@@ -22,7 +20,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.mutants.first_three import FIRST_THREE
 from dmlcts.suites.proof.probes import Probe
-from dmlcts.suites.proof.prove import Unnamed, begin_worker, catalogues, quick_probes
+from dmlcts.suites.proof.prove import Unnamed, catalogues, end_now, quick_probes, worker_pool
 
 SCHEMA = "dmlcts-kills/1"
 _SECONDS_BETWEEN_WRITES = 5.0
@@ -135,7 +133,7 @@ def surviving_results(
     """
     waiting, suspects = list(jobs), list[tuple[Any, ...]]()
     while waiting:
-        with _pool(workers) as pool:
+        with worker_pool(workers) as pool:
             futures = {pool.submit(function, *job): job for job in waiting}
             begun = set[tuple[Any, ...]]()
             try:
@@ -149,28 +147,18 @@ def surviving_results(
                 suspects += broken
                 waiting = [job for job in waiting if job not in broken]
             except BaseException:  # Ctrl-C, or a job that broke: end now, not when the rest is done
-                _terminate(pool)
+                end_now(pool)
                 raise
     for job in suspects:
-        with _pool(1) as pool:
+        with worker_pool(1) as pool:
             try:
                 result = pool.submit(function, *job).result()
             except BrokenProcessPool:
                 result = None
             except BaseException:
-                _terminate(pool)
+                end_now(pool)
                 raise
         yield job, result
-
-
-def _pool(workers: int) -> concurrent.futures.ProcessPoolExecutor:
-    return concurrent.futures.ProcessPoolExecutor(workers, spawn_context(), initializer=begin_worker)
-
-
-def _terminate(pool: concurrent.futures.ProcessPoolExecutor) -> None:
-    pool.shutdown(wait=False, cancel_futures=True)
-    for child in multiprocessing.active_children():
-        child.terminate()
 
 
 def _earlier(path: Path, seed: int, suite: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
