@@ -110,9 +110,11 @@ class Bench:
                 self._stack.callback(device.close)
             try:
                 return describe(device.info).among(table.operator for table in self.tables.operators.values())
-            except (DmlctsError, KeyboardInterrupt):
-                raise
             except BaseException as error:
+                with contextlib.suppress(Exception):  # what is wrong with its info is the error to report
+                    self._stack.close()
+                if isinstance(error, (DmlctsError, KeyboardInterrupt)):
+                    raise
                 cause = f"reading the device's info failed: {type(error).__name__}: {words_of(error)}"
                 raise ContractError(cause, "give plain values, as backends/README.md shows") from error
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.backends.contract import ContractError, DeviceInfo
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.description_data import read_operator, write_operator
 from dmlcts.specs.loading import load_tables
@@ -27,7 +28,7 @@ from dmlcts.suites.isolation.process import WorkerProcess
 from dmlcts.suites.isolation.proxy import Host, IsolatedBackend, IsolatedDevice
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.judging.losses import Hazards, judge_surviving, survey
-from dmlcts.suites.selftest.isolation import faulty
+from dmlcts.suites.selftest.isolation import faulty, hostile_backends
 
 TABLES = load_tables()
 FAULTY = "dmlcts.suites.selftest.isolation.faulty"
@@ -207,6 +208,28 @@ def test_a_device_that_crashes_while_it_opens_is_unavailable() -> None:
         opened("CrashesAtOpen")
     with pytest.raises(UsageError, match="has no option 'nonsense'"):
         opened("LostAt", nonsense="1")
+
+
+@pytest.mark.parametrize(
+    "described", [lambda: DeviceInfo("misdescribed", "6.4", only=["ROUNDD"]), lambda: 1 / 0], ids=["refused", "raises"]
+)
+def test_a_device_whose_description_is_refused_is_closed(described: Callable[[], Any]) -> None:
+    closed = []
+
+    class Device(hostile_backends.Device):
+        def close(self) -> None:
+            closed.append(self)
+
+    class Misdescribed(hostile_backends.Obedient):
+        def open(self) -> Device:
+            return Device(self)
+
+        def device_info(self) -> Any:
+            return described()
+
+    with pytest.raises(ContractError):
+        Bench("misdescribed", Misdescribed(), {}, TABLES)
+    assert len(closed) == 1
 
 
 def test_kernels_made_before_a_crash_work_after_it(bench: Bench) -> None:
