@@ -27,8 +27,11 @@ EXCEPTIONS = {
 """Identifiers that stay, with the reason."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
-_BY_ITSELF = re.compile(rf"(?:\b(?:def|for|as|lambda)|[(,=.\n]) *(?:{'|'.join(sorted(WORDS | ALONE))})\b *[:=,)(\n ]")
-"""Where a module's text may define a word by itself, which prose holds too."""
+_ALONE = "|".join(sorted(WORDS | ALONE))
+_BY_ITSELF = re.compile(
+    rf"(?:\b(?:def|for|as|lambda)|\A|[(,=.\n]) *(?:{_ALONE})\b *(?:[-+*/%&|^@<>:=,)(\n]|(?:in|if)\b)"
+)
+"""Where a module's text may define a word by itself: what prose seldom holds, for each such module is parsed."""
 
 
 def words_of(identifier: str) -> list[str]:
@@ -85,6 +88,15 @@ def test_no_identifier_holds_a_word_that_a_stranger_must_learn() -> None:
         ("import x as met\nmet()", "import x as common_type\ncommon_type()"),
         ("def test_gaps_are_told(): ...", "def test_gaps_are_reported(): ..."),
         ("device.stand_in = 1", "device.standing = 1"),
+        ("once = 3", "first = 3"),
+        ("once: int = 3", "first: int = 3"),
+        ("x.once += 1", "x.first += 1"),
+        ("once, first = f()", "second, first = f()"),
+        ("[x for once in y]", "[x for first in y]"),
+        ("def f(x, *, given): ...", "def f(x, *, values): ..."),
+        ("with x as found: ...", "with x as place: ..."),
+        ("f = lambda met: 1", "f = lambda x: 1"),
+        ("def f(x):\n    said = x\n", "def f(x):\n    text = x\n"),
     ],
 )
 def test_a_planted_word_is_seen_and_a_plain_one_is_not(planted: str, plain: str) -> None:

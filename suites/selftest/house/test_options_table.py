@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,10 +24,14 @@ SCRIPTS = (
 )
 """Modules that are started by themselves and are no commands of dmlcts."""
 DEFINING = ("option", "Option", "addoption", "add_option", "add_argument")
+_MAY_DEFINE = re.compile(rf"\b(?:{'|'.join(DEFINING)})\b")
+"""What stands in a module that defines one; the others need not be parsed, which takes long."""
 
 
 def definitions(source: str) -> Iterator[str]:
     """The options that a module defines: the first spelling of each, by the calls that define options."""
+    if not _MAY_DEFINE.search(source):
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))

@@ -6,6 +6,7 @@ import ast
 import builtins
 import importlib
 import re
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,7 @@ def module_name(path: Path) -> str:
     return ".".join(["dmlcts", *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
 
 
+@cache
 def imported(name: str) -> ModuleType | None:
     """A module by its name; None if there is none, or what it rests on is not installed."""
     try:
@@ -47,8 +49,12 @@ def dead_references(text: str, package: str) -> list[str]:
         text: Python source.
         package: the dotted name of the package that a leading dot stands for.
     """
-    local = attributes_of(ast.parse(text))
-    return sorted({name for name in REFERENCE.findall(text) if not leads_somewhere(name, package, local)})
+    names = set(REFERENCE.findall(text))
+    if all(name.startswith((".", "dmlcts.")) for name in names):  # parsing takes long
+        local: set[str] = set()
+    else:
+        local = attributes_of(ast.parse(text))
+    return sorted(name for name in names if not leads_somewhere(name, package, local))
 
 
 def leads_somewhere(name: str, package: str, local: set[str]) -> bool:

@@ -9,10 +9,12 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from dmlcts.suites.selftest.house.imports import imports_of
 from dmlcts.suites.selftest.sizes import SIZES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -102,13 +104,12 @@ def room_of(name: str) -> str:
 
 def imported(path: Path) -> Iterator[str]:
     """The project's modules and rooms that a module imports, anywhere in its text."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("dmlcts."))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dmlcts."):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for module, names in imports_of(path):
+        if module.startswith("dmlcts."):
+            yield from (f"{module}.{name}" for name in names) if names else (module,)
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Which rooms each room imports from; a room without code of the project's own has none."""
     imported_rooms: dict[str, set[str]] = {}
@@ -144,6 +145,7 @@ def test_a_circle_is_seen() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
 
 
+@cache
 def module_arrows() -> dict[str, set[str]]:
     """Which modules each module imports, anywhere in its text: in functions and for types as well."""
     names = {"dmlcts." + ".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in modules()}
@@ -243,6 +245,8 @@ def test_a_judge_that_imports_from_reports_is_seen() -> None:
 
 def names_selftests(text: str) -> list[str]:
     """The modules of selftests that a module imports, or names in a text that is nothing but a module's name."""
+    if "selftest" not in text:  # parsing all modules takes long
+        return []
     tree = ast.parse(text)
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     names += [
