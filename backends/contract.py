@@ -6,7 +6,6 @@ Nothing here has to be imported by a backend. :func:`error_kind` recognises erro
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc, Region, UsageError
+from dmlcts.specs.spelling import likely
 
 ErrorKind = Literal["invalid_argument", "not_supported", "device_lost", "execution_failed", "unavailable"]
 
@@ -194,8 +194,8 @@ class DeviceInfo:
         known = sorted(operators)
         for name in sorted(self.only.difference(known)):
             short = [operator.removeprefix(_PREFIX) for operator in known]
-            close = difflib.get_close_matches(name.removeprefix(_PREFIX), short, 1)
-            mend = f"did you mean {close[0]}?" if close else "`dmlcts spec show` lists the operators"
+            meant = likely(name.removeprefix(_PREFIX), short)
+            mend = f"did you mean {meant}?" if meant else "`dmlcts spec show` lists the operators"
             raise ContractError(f"the device's only names {name.removeprefix(_PREFIX)}, which is no operator", mend)
         claimed: dict[str, Iterable[DataType | str]] = dict(self.data_types or {})
         claimed |= {name: () for name in known if name not in self.only}

@@ -6,7 +6,6 @@ A backend is named by an entry point of the group ``dmlcts.backends``, by ``pack
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.metadata
@@ -36,6 +35,7 @@ from dmlcts.backends.contract import (
 )
 from dmlcts.backends.frames import backend_frames
 from dmlcts.specs import DmlctsError, UsageError
+from dmlcts.specs.spelling import likely
 
 GROUP = "dmlcts.backends"
 RUNNERS = ("exec", "tcp")
@@ -384,8 +384,8 @@ def _raised(error: BaseException, path: str | None = None) -> str:
 
 
 def _suggestion(written: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(written, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    meant = likely(written, known)
+    return f" (did you mean {meant!r}?)" if meant else ""
 
 
 def _unavailable(error: BaseException) -> BackendUnavailable:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from dmlcts.specs.spelling import likely
 
 
 def closest(written: object, known: Iterable[str]) -> str:
@@ -11,8 +12,8 @@ def closest(written: object, known: Iterable[str]) -> str:
     names = list(known)
     if not names:
         return "remove it: none is defined"
-    close = difflib.get_close_matches(written, names, 1) if isinstance(written, str) else []
+    meant = likely(written, names) if isinstance(written, str) else ""
     if isinstance(written, (int, float)) and str(written) in names:
         return f'put it in quotes: "{written}"'
     listed = f"use one of {', '.join(names)}" if len(names) > 1 else f"use {names[0]}"
-    return f"did you mean {close[0]}? Otherwise {listed}" if close and len(names) > 1 else listed
+    return f"did you mean {meant}? Otherwise {listed}" if meant and len(names) > 1 else listed

@@ -73,6 +73,11 @@ def test_a_list_needs_no_backend_and_writes_nothing(dmlcts: Callable[..., Any], 
         ({"operators": ("CLOP",)}, "did you mean CLIP?"),
         ({"operators": ("DML_OPERATOR_ELEMENT_WISE_CLOP",)}, "did you mean CLIP?"),
         ({"operators": ("ronding",)}, "did you mean rounding?"),
+        ({"operators": ("ASB",)}, "did you mean ABS?"),
+        ({"operators": ("ABZ",)}, "did you mean ABS?"),
+        ({"operators": ("AS",)}, "did you mean ABS?"),
+        ({"operators": ("CELI",)}, "did you mean CEIL?"),
+        ({"operators": ("NEGATION",)}, "did you mean NEGATE?"),
         ({"data_types": ("FLAOT16",)}, "did you mean FLOAT16?"),
         ({"clauses": ("clip.boudns.inverted",)}, "did you mean clip.bounds.inverted?"),
     ],
@@ -83,12 +88,24 @@ def test_a_misspelled_name_is_answered_with_the_likely_one(options: dict[str, An
     assert meant in str(caught.value)
 
 
-def test_a_name_like_no_other_is_answered_with_all() -> None:
-    with pytest.raises(UsageError, match=r"choose one of ABS, .*, or a group: "):
-        Settings.read(backend="cpu", operators=("xyz",))
+@pytest.mark.parametrize("name", ["xyz", "rotation", "gather", "matmul", "maximum"])
+def test_a_name_like_no_other_is_answered_with_all(name: str) -> None:
+    with pytest.raises(UsageError, match=r"choose one of ABS, .*, or a group: ") as caught:
+        Settings.read(backend="cpu", operators=(name,))
+    assert "did you mean" not in str(caught.value), "rotation is no quantisation"
 
 
 def test_case_is_no_misspelling() -> None:
     assert likely("clip", ["CLIP", "ROUND"]) == "CLIP"
     assert likely("nothing", ["CLIP", "ROUND"]) == ""
+
+
+def test_one_slip_is_found_however_short_the_name_and_preferred_to_likeness() -> None:
+    assert likely("CELI", ["CLIP", "CEIL"]) == "CEIL", "as like to the one as to the other"
+    assert likely("in", ["if", "it"]) == "", "of two letters every change makes another word"
+    for written in ("calmp", "clmp", "clamqp", "clomp", "lamp", "clam"):
+        assert likely(written, ["exponentials", "clamp"]) == "clamp", written
+
+
+def test_a_mend_begins_with_the_likely_name() -> None:
     assert did_you_mean("nothing", ["CLIP"], "write CLIP") == "write CLIP"
