@@ -1,12 +1,14 @@
 """The value of an option of a run: read from what was typed, as plain data for the journal, as arguments of pytest.
 
-It is read by its kind alone. What only one option takes (``--shard 1/4``, a feature level, a data type) is read in
+An option is read by its kind (:func:`read_value`), and ``--shard 1/4`` by :func:`read_shard`. A feature level, a data
+type and waivers have readers of their own, called by
 :meth:`Settings.read <dmlcts.suites.running.options.Settings.read>`.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -48,6 +50,18 @@ def read_value(row: Option, typed: Any) -> Any:
     if row.kind is Kind.NUMBER:
         return _whole(row, typed)
     return _seconds(row, typed) if row.kind is Kind.SECONDS else typed
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """The part and the number of parts that ``--shard`` names: (1, 4) of "1/4".
+
+    Raises:
+        UsageError: it is no such pair, or a part beyond the last one.
+    """
+    pair = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
+    if pair is None or int(pair[1]) > int(pair[2]):
+        raise UsageError(f"the shard {text!r} is not one of so many", "write for example --shard 1/4")
+    return int(pair[1]), int(pair[2])
 
 
 def _plain_noun(row: Option) -> str:

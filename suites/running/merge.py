@@ -21,6 +21,7 @@ from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.number_text import many
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.options.value import read_shard
 from dmlcts.suites.running.combinations_covered import combinations_members
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.results_page import results_page
@@ -30,12 +31,13 @@ _MEND = "merge the folders of all shards of one run, each once"
 
 
 def _part(content: JournalContent) -> tuple[int, int]:
-    match = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", str(content.header.get("shard")))
-    if match is None:
-        raise UsageError(f"{content.path} is no shard's", "run the parts with --shard I/N")
+    try:
+        part = read_shard(str(content.header.get("shard")))
+    except UsageError as error:
+        raise UsageError(f"{content.path} is no shard's", "run the parts with --shard I/N") from error
     if not content.ended or content.collection is None:
         raise UsageError(f"{content.path} is of a run that did not end", "continue it with `dmlcts run --resume`")
-    return int(match[1]), int(match[2])
+    return part
 
 
 def _checked(contents: Sequence[JournalContent]) -> None:

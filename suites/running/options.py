@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.options.option import PYTEST, Option, OptionTable
 from dmlcts.suites.options.table import DEFAULT_BACKEND, DEFAULT_TIMEOUT, OPTIONS
-from dmlcts.suites.options.value import arguments_of, is_plain_value, plain_value, read_value
+from dmlcts.suites.options.value import arguments_of, is_plain_value, plain_value, read_shard, read_value
 
 _ATTRIBUTES = {"feature_level": "level"}
 """Options whose attribute of `Settings` has another name."""
@@ -87,14 +86,6 @@ def _isolation(text: str | None, backend: str) -> str:
     if text is None:
         return "none" if backend == DEFAULT_BACKEND else "process"
     return text
-
-
-def _shard(text: str) -> tuple[int, int]:
-    """The part and the number of parts that "1/4" names."""
-    result = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", text)
-    if result is None or int(result[1]) > int(result[2]):
-        raise UsageError(f"the shard {text!r} is not one of so many", "write for example --shard 1/4")
-    return int(result[1]), int(result[2])
 
 
 @dataclass(frozen=True)
@@ -180,7 +171,7 @@ class Settings:
             ),
             "data_types": tuple(name.upper() for name in value["data_types"]),
             "isolation": _isolation(value["isolation"], value["backend"]),
-            "shard": None if shard is None else _shard(shard),
+            "shard": None if shard is None else read_shard(shard),
             "waivers": valid_waivers(value["waivers"], tables),
         }
         own = {attribute.name for attribute in fields(cls)}

@@ -25,6 +25,7 @@ from dmlcts.suites.options.command_line import click_options
 from dmlcts.suites.options.option import PYTEST, At, Kind, Option, OptionTable
 from dmlcts.suites.options.pytest_options import add_options, typed_options
 from dmlcts.suites.options.table import OPTIONS
+from dmlcts.suites.options.value import read_shard
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.resume import resumed_settings
 from dmlcts.suites.running.run import Run
@@ -324,3 +325,11 @@ def test_what_the_journal_keeps_is_a_setting_with_a_noun() -> None:
         *("backend", "options", "operators", "data_types", "clauses", "feature_level", "profile", "seed", "strict"),
         *("extra_tables", "isolation", "timeout", "shard"),
     }, "the fields of a journal's first line: programs outside read them"
+
+
+def test_a_shard_is_a_part_of_so_many() -> None:
+    assert read_shard("1/4") == (1, 4)
+    assert read_shard("9999/9999") == (9999, 9999)
+    for text in ("0/4", "5/4", "1/0", "1/10000", "01/4", "1", "1/4/2", "-1/4", "1/4 ", ""):
+        with pytest.raises(UsageError, match="--shard 1/4"):
+            read_shard(text)

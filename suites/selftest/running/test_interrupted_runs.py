@@ -168,6 +168,7 @@ CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
     "not ended": (lambda lines: lines.pop(), "did not end"),
     "a test less": (lambda lines: lines.pop(2), "tests"),
     "no shard": (lambda lines: lines[0]["run"].update(shard=None), "is no shard's"),
+    "a shard beyond the last": (lambda lines: lines[0]["run"].update(shard="3/2"), "is no shard's"),
     "other total": (lambda lines: lines[1]["collected"].update(total=999), "999 tests in all"),
 }
 
