@@ -10,10 +10,10 @@ from dmlcts.specs.deviations import Deviation, Origin
 from dmlcts.specs.number_text import many
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.generation.neighbouring_kernels import on_other_tensors
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement
-from dmlcts.suites.judging.kernels import on_other_tensors
 
 _TRIES = 8
 _FEW_TRIES = 2

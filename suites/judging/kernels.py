@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dmlcts.specs import OperatorDesc, TensorDesc
-from dmlcts.specs.tables.signatures import signatures
+from dmlcts.specs import OperatorDesc
 from dmlcts.suites.batches.notes import Notes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Step
 from dmlcts.suites.cases.memory import Arena, Bytes
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal
+from dmlcts.suites.generation.neighbouring_kernels import on_nearly_the_same_tensors, on_other_tensors, ordinary_values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import (
     MEMORY_CLAUSES,
@@ -29,8 +29,6 @@ from dmlcts.suites.judging.neighbours import (
     had,
     is_out,
     judge_on_a_fresh_device,
-    on_nearly_the_same_tensors,
-    ordinary_values,
     refused_by_themselves,
     with_own_faults,
 )
@@ -38,34 +36,7 @@ from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle, judge_ru
 from dmlcts.suites.judging.refusals import stopped, stride_clause
 from dmlcts.suites.judging.state import with_history
 
-_OTHER_TYPES = 2
 _STATE = ("execution.independent", "execution.repeatable", *MEMORY_CLAUSES)
-
-
-def on_other_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
-    """A description of the subject on other tensors: more elements, one, strided ones, and those of other types.
-
-    Attributes stay; of other types they are ordinary ones where their own type is the tensor's.
-    """
-    sizes, attributes = operator.output.sizes, operator.attributes
-    spread = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
-    strides = spread if operator.output.strides is None else None
-    descriptions = [
-        subject.describe((*sizes[:-1], 2 * sizes[-1]), attributes),
-        subject.describe((1,) * len(sizes), attributes),
-        subject.describe(sizes, attributes, strides, strides),
-    ]
-    here, size = subject.signature, subject.data_type.itemsize
-    others = [
-        signature
-        for signature in signatures(subject.table)
-        if signature.present == here.present and signature.types != here.types
-    ]
-    for other in sorted(others, key=lambda candidate: candidate.data_type.itemsize != size)[:_OTHER_TYPES]:
-        turned = replace(subject, signature=other)
-        kept = not any(item.type == "DML_SCALAR_UNION" for item in subject.table.attributes)
-        descriptions.append(turned.describe(sizes, attributes if kept else turned.attributes()))
-    return [description for description in descriptions if description != operator]
 
 
 def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:

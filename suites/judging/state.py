@@ -19,6 +19,7 @@ from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import MOVED_FRONT, Placement, aliases_of
 from dmlcts.suites.generation.distinct import little_changed, middle_reversed
+from dmlcts.suites.generation.neighbouring_kernels import neighbours, ordinary_values, refusable, two_neighbours
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.judging.findings import (
@@ -43,12 +44,8 @@ from dmlcts.suites.judging.neighbours import (
     is_settled,
     judge_on_a_fresh_device,
     judged_before,
-    neighbours,
-    ordinary_values,
     own_case,
-    refusable,
     refused_by_themselves,
-    two_neighbours,
     with_own_faults,
 )
 from dmlcts.suites.judging.outputs import expected_outputs, judge_dispatch, judge_oracle

@@ -18,11 +18,11 @@ from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Array, Streams
 from dmlcts.suites.conformance.tensors.describing import plane
 from dmlcts.suites.generation.drawn.programs import Drawn, DrawnStep, drawn_programs, shortest
+from dmlcts.suites.generation.neighbouring_kernels import neighbours, on_nearly_the_same_tensors, ordinary_values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, turned_values
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
-from dmlcts.suites.judging.neighbours import neighbours, on_nearly_the_same_tensors, ordinary_values
 from dmlcts.suites.judging.outputs import expected_outputs
 from dmlcts.suites.running.markers import checks
 

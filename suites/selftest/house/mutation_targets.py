@@ -126,6 +126,9 @@ TARGETS = (  # the first that fits counts
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/attribution/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
     Target("suites/judging/neighbours*", _within("judging/state", "neighbours", "neighbours_chosen", "state")),
+    Target(
+        "suites/generation/neighbouring_kernels*", _within("judging/state", "neighbours", "neighbours_chosen", "state")
+    ),
     Target("suites/running/accounts*", _JUDGING),
     Target("suites/judging/*", _JUDGING),
 )

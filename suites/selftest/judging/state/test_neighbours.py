@@ -18,7 +18,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.judging.neighbours import (
+from dmlcts.suites.generation.neighbouring_kernels import (
     _by_attributes,
     _in_turn,
     _number_of,

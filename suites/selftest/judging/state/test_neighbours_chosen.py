@@ -16,18 +16,10 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Unsupported
 from dmlcts.suites.cases.values import Streams, Values
+from dmlcts.suites.generation.neighbouring_kernels import _nearest, _nearly_alike, on_nearly_the_same_tensors
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging import neighbours
-from dmlcts.suites.judging.neighbours import (
-    _nearest,
-    _nearly_alike,
-    by_itself,
-    is_out,
-    judged_before,
-    on_nearly_the_same_tensors,
-    own_case,
-    stops_by_itself,
-)
+from dmlcts.suites.judging.neighbours import by_itself, is_out, judged_before, own_case, stops_by_itself
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import case, clip
 

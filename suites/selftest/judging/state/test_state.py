@@ -17,10 +17,10 @@ from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams, Values
+from dmlcts.suites.generation.neighbouring_kernels import mismatched
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES
-from dmlcts.suites.judging.neighbours import mismatched
 from dmlcts.suites.mutants.making import LEVEL
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.descriptions import case, clip, tensor
