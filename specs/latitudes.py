@@ -4,6 +4,9 @@ The oracles apply one where a clause of the operator's table lists it for the te
 (:meth:`dmlcts.specs.tables.law.Law.latitudes`). What each permits, and whether ``--strict-ieee`` keeps it, stands in
 ``shared/latitude.yaml``; what is left without it is IEEE 754 arithmetic in the tensor's type, or what the documented
 casts give.
+
+Which types' subnormals may be flushed says :attr:`dmlcts.specs.arithmetic.vector_arithmetic.Rounding.flushes`: those of
+FLOAT32, and not those of FLOAT16.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""DirectML feature levels (``DML_FEATURE_LEVEL``), an ordered scale written "1.0" to "6.4"."""
+"""DirectML feature levels (``DML_FEATURE_LEVEL``), an ordered scale written "1.0" to "6.4".
+
+From which level on an operator takes a type stands in its table (``support:``) and is looked up there:
+:meth:`dmlcts.specs.models.operators.OperatorTable.lowest_levels`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """The table of ``README.md`` that says which operator of which runtime stands for each of DirectML's.
 
 ``python -m dmlcts.backends.mapping.table`` prints it as Markdown.
+
+The mappings themselves belong to the backends: :mod:`dmlcts.backends.onnxruntime.operators`,
+:mod:`dmlcts.backends.litert.operators`, :mod:`dmlcts.backends.openvino.operations`, and the modules ``functions`` of
+``jax`` and ``torch_eager``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Ed25519 signatures over a statement; needs ``cryptography``, the extra ``certify``."""
+"""Ed25519 signatures over a statement; needs ``cryptography``, the extra ``certify``.
+
+:func:`holds` verifies one. What a submission's signature and digests must be is checked in :mod:`.structure`.
+"""
 
 from __future__ import annotations
 

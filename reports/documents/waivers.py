@@ -7,6 +7,8 @@ holds a year at most.
 A waived failure stays a failure that everyone can see: its outcome is ``waived``, and the results say which
 waiver covers it, who answers for it and until when. Only ``fail`` can be waived; a crash, a hang or a lost
 device cannot.
+
+A waiver is matched with the device by :meth:`Waiver.misfits`, and with a row by :meth:`Waiver.covers`.
 """
 
 from __future__ import annotations

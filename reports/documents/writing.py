@@ -2,6 +2,9 @@
 
 Every file is written beside its place under a temporary name and then moved there, so a full disk or a
 Ctrl-C never leaves half a document.
+
+:func:`failure_document` is the content of a replay file, :func:`dmlcts.reports.documents.validation.load_failure` reads
+it.
 """
 
 from __future__ import annotations

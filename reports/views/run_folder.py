@@ -1,5 +1,7 @@
 """The folder that a run or a sweep leaves: written whole or not at all, and nothing of it removed by a mistake.
 
+:func:`write_run` writes what a run leaves: ``results.json`` and its views, and a replay file for each failure.
+
 :func:`prepare_folder` finds out before a run, not after it, that the results folder cannot be used; it removes nothing.
 :func:`earlier_run` and :func:`earlier_sweep` find what the folder holds of an earlier one, to be removed as soon as
 there is something new: a misspelt backend, a device that cannot be reached or a wrong option leaves all as it was.

@@ -1,4 +1,8 @@
-"""The unit in the last place, in which accuracy is stated."""
+"""The unit in the last place, in which accuracy is stated.
+
+Tolerances of so many units are stated in the tables (:mod:`dmlcts.specs.models.accuracy`) and applied in
+:mod:`dmlcts.specs.approximation`: by ``array_bounds`` in runs, by ``exact_bounds`` for the second opinion.
+"""
 
 from __future__ import annotations
 

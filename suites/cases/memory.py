@@ -1,5 +1,7 @@
 """The memory that a case is dispatched on: guards, poison, and what became of them.
 
+Stray writes are detected by :meth:`Arena.strays`: it compares all bytes outside the output with what stood there.
+
 The *poison* is what an output holds before its dispatch. It must reveal nothing of what is right: an implementation
 that reads it, and computes nothing, would hold every clause. :class:`Masks` draws what changes the expected outputs.
 """

@@ -1,4 +1,8 @@
-"""Where the tensors of a case stand in the memory: offsets, order, gaps, and which share a region."""
+"""Where the tensors of a case stand in the memory: offsets, order, gaps, and which share a region.
+
+:func:`aliases_of` says which tensors an output may alias. Which in-place cases are tried is chosen by
+``suites/conformance/tensors/test_aliasing.py``, and in covering arrays by :mod:`dmlcts.suites.combinations.building`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """The boundary lattice: the values and bounds at which implementations go wrong, made on purpose.
 
+Ties (:func:`ties`), numbers next to ties, NaNs, subnormals, powers of two, limits of a type, and the bounds around
+them.
+
 Random floats never find a tie, the neighbour of a bound or the limit of a type; these do.
 """
 

@@ -1,4 +1,7 @@
-"""What became of a worker that is gone, in words."""
+"""What became of a worker that is gone, in words.
+
+A crash, a hang or a lack of resources is detected in :mod:`.process`.
+"""
 
 from __future__ import annotations
 

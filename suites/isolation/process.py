@@ -1,4 +1,8 @@
-"""A worker process and the two pipes to it: started, spoken to with a limit on the time, and stopped for good."""
+"""A worker process and the two pipes to it: started, spoken to with a limit on the time, and stopped for good.
+
+A hang is detected here: a call without an answer within its limit ends as :class:`.losses.WorkerLost` of the outcome
+``timeout``, and the process is killed (:meth:`WorkerProcess.call`).
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Elements are compared with their acceptable values by the oracle: :meth:`dmlcts.suites.cases.oracles.Oracle.judge`,
 which asks :meth:`dmlcts.specs.oracle.outcome.Acceptance.admits`. Changed bytes outside the output are listed by
 :meth:`dmlcts.suites.cases.memory.Arena.strays`.
+
+NaNs and their payloads are compared by :meth:`dmlcts.specs.oracle.outcome.Acceptable.admits`.
 """
 
 from __future__ import annotations

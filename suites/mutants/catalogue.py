@@ -1,4 +1,8 @@
-"""All mutants: every subclass of Reference that a module here or in a folder below defines, found by walking them."""
+"""All mutants: every subclass of Reference that a module here or in a folder below defines, found by walking them.
+
+The clause under which a mutant must be caught is the attribute ``clause`` of its class (:class:`.reference.Reference`);
+:mod:`dmlcts.suites.proof.prove` compares it with what the suite reports.
+"""
 
 from __future__ import annotations
 

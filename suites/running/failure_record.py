@@ -1,4 +1,8 @@
-"""From a finding on its smallest case to the failure record that a person reads and a machine replays."""
+"""From a finding on its smallest case to the failure record that a person reads and a machine replays.
+
+The replay file ``failures/*.yaml`` is written with the other files of a run, by
+:func:`dmlcts.reports.views.run_folder.write_run`.
+"""
 
 from __future__ import annotations
 

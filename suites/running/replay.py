@@ -1,4 +1,8 @@
-"""One failing case, again: read from a failure file, judged on any backend."""
+"""One failing case, again: read from a failure file, judged on any backend.
+
+A run writes these files: :func:`dmlcts.reports.views.run_folder.write_run`, from what
+:func:`dmlcts.reports.documents.writing.failure_document` makes of a record of :mod:`.failure_record`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Layouts that Hypothesis draws: sizes, strides, places; they shrink to something readable."""
+"""Layouts that Hypothesis draws: sizes, strides, places; they shrink to something readable.
+
+Layouts that are not drawn: those of covering arrays are chosen in :mod:`dmlcts.suites.combinations.sizes`, fixed ones
+by the tests of ``suites/conformance/tensors`` (``test_strides``, ``test_sizes``).
+"""
 
 from __future__ import annotations
 
