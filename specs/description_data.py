@@ -39,7 +39,11 @@ class DataReader:
         self.where = where
 
     def mapping_or_value(self, key: str) -> Any:
-        """A member of any form."""
+        """A member of any form.
+
+        Raises:
+            UsageError: there is no such member.
+        """
         if key not in self.data:
             raise UsageError(f"{self.where} lacks {key!r}", _MEND)
         return self.data[key]

@@ -74,7 +74,11 @@ def _read(config: pytest.Config) -> Settings:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the options, and open the backend early where one was named."""
+    """Read the options, and open the backend early where one was named.
+
+    Raises:
+        pytest.UsageError: an option, a table or the backend is not usable.
+    """
     config.addinivalue_line("markers", "checks(*names, data_types=(), level=None): what a test checks")
     profile = config.getoption("--profile")
     draw_from_the_seed_alone()

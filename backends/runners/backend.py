@@ -146,7 +146,11 @@ class RunnerDevice:
         return self._session
 
     def made(self, operator: OperatorDesc) -> tuple[Session, int]:
-        """Make a kernel in the runner; gives the conversation and the kernel's number there."""
+        """Make a kernel in the runner; gives the conversation and the kernel's number there.
+
+        Raises:
+            InvalidArgument: the description breaks a rule that the suite checks for the runner.
+        """
         broken = self._broken(operator) if self._broken is not None else ""
         if broken:
             raise InvalidArgument(broken)

@@ -276,7 +276,11 @@ class SocketTransport:
             raise self._gone(error) from None
 
     def receive(self, into: memoryview, deadline: float | None) -> None:
-        """Fill ``into``."""
+        """Fill ``into``.
+
+        Raises:
+            SilentError: nothing came in time.
+        """
         while into:
             self._socket.settimeout(None if deadline is None else max(0.001, deadline - time.monotonic()))
             try:

@@ -198,7 +198,12 @@ class WgpuDevice:
         return -(-needed // rows), rows
 
     def check_open(self) -> None:
-        """Raise where no more work can be done."""
+        """Refuse further work on a device that is lost or closed.
+
+        Raises:
+            DeviceLost: the device is lost.
+            ExecutionFailed: it was closed.
+        """
         if self._lost:
             raise DeviceLost(self._lost)
         if self._closed:

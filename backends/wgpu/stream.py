@@ -113,6 +113,9 @@ class WgpuStream:
             step: is added to each element of the input, wrapping.
             poison: a word that the output is filled with; ``None`` leaves it as it is.
             run: whether the kernel runs.
+
+        Raises:
+            ExecutionFailed: the slot is not free.
         """
         held = self._slots[slot]
         if held.submitted or held.mapped:
@@ -134,7 +137,11 @@ class WgpuStream:
                 held.size, held.submitted = window.size, True
 
     def wait(self, slot: int) -> NDArray[np.uint8]:
-        """What a submission brought back: read-only bytes that stay until the slot is released."""
+        """What a submission brought back: read-only bytes that stay until the slot is released.
+
+        Raises:
+            ExecutionFailed: nothing was submitted in the slot.
+        """
         held = self._slots[slot]
         if not held.submitted:
             raise ExecutionFailed(f"nothing is on its way in slot {slot} of the stream")

@@ -24,6 +24,9 @@ def real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
     """The least and the greatest real result, twice: at most and at least so far apart.
 
     ``None`` where there is none, :data:`OPEN` where they have no bound.
+
+    Raises:
+        FormulaError: the function has no meaning for an approximate value.
     """
     real = function.exact.real
     assert real is not None, f"{function.name} has a real meaning"  # noqa: S101 - lint sees to it

@@ -118,7 +118,12 @@ def _builtin_batch() -> _Batch:
 
 
 def fit(document: Document) -> Loaded[AnyTable]:
-    """Fit a document to the model that its ``format`` names, or raise :class:`TableError`."""
+    """Fit a document to the model that its ``format`` names.
+
+    Raises:
+        TableError: it is no mapping, names no format that is read, or breaks the model; each fault with its place and
+            mend.
+    """
     known = ", ".join(MODELS)
     value = document.value
     if not isinstance(value, dict):

@@ -108,7 +108,11 @@ def _cast(kind: Kind, target: DataType) -> DataType:
 
 
 def joined(operand_kinds: list[Kind], what: str) -> Kind:
-    """The kind in which operands meet: integers of any types are exact ones, floating-point numbers of one type."""
+    """The kind in which operands meet: integers of any types are exact ones, floating-point numbers of one type.
+
+    Raises:
+        FormulaError: an integer meets a floating-point number, or two floating-point types meet.
+    """
     kinds = [kind for kind in dict.fromkeys(operand_kinds) if kind != "constant"]
     if not kinds:
         return "constant"

@@ -84,7 +84,11 @@ class BenchStream:
         self._asked(self._stream.submit, slot, window, step=step, poison=poison, run=run)
 
     def wait(self, slot: int) -> Bytes:
-        """What came back; it stays until the slot is released."""
+        """What came back; it stays until the slot is released.
+
+        Raises:
+            StreamEnded: the stream failed, or brought back another thing than bytes of the right size.
+        """
         output = self._asked(self._stream.wait, slot)
         size = self._sizes[slot]
         if not isinstance(output, np.ndarray) or output.dtype != np.uint8 or output.shape != (size,):

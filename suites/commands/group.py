@@ -18,7 +18,11 @@ class Group(Commands):
     """Turns the project's own errors into one line and an exit code, whichever command raises them."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; an error of the project becomes its line and exit code."""
+        """Run the command; an error of the project becomes its line and exit code.
+
+        Raises:
+            Unsaid: the reader of the output went away after something was printed.
+        """
         from dmlcts.specs.errors import DmlctsError
 
         try:

@@ -189,7 +189,11 @@ def family_paths() -> list[PurePosixPath]:
 
 @functools.cache
 def family_of(path: PurePosixPath) -> Family:
-    """The family of a module below ``conformance/``."""
+    """The family of a module below ``conformance/``.
+
+    Raises:
+        pytest.UsageError: a test has other marks than ``checks`` and ``parametrize``.
+    """
     module = importlib.import_module(".".join((conformance.__name__, *path.with_suffix("").parts)))
     tests = []
     for name, function in vars(module).items():

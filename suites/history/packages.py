@@ -108,7 +108,11 @@ class FromPyPI:
     index: str = ""
 
     def versions(self) -> list[str]:
-        """Those that pip would install into this Python, without releases before a final one."""
+        """Those that pip would install into this Python, without releases before a final one.
+
+        Raises:
+            BackendUnavailable: pip lists none.
+        """
         done = self._pip("index", "versions", self.name)
         listing = re.search(r"^Available versions: (.*)$", done, re.MULTILINE)
         if listing is None:

@@ -56,7 +56,14 @@ _RAISED: Mapping[str, type[RemoteError]] = {
 
 
 def raise_reported(error: Mapping[str, Any]) -> None:
-    """Raise what a worker reported."""
+    """Raise what a worker reported.
+
+    Raises:
+        BackendUnavailable: the backend cannot run here.
+        ContractError: it breaks the backend contract.
+        UsageError: there is no such backend or option.
+        RemoteError: anything else, as the subclass of its kind.
+    """
     kind = str(error["kind"])
     cause, mend = str(error.get("cause", error["text"])), str(error.get("mend", ""))
     if kind == "unavailable":

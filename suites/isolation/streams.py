@@ -101,7 +101,11 @@ class IsolatedStream:
         return lease
 
     def wait(self, slot: int) -> Bytes:
-        """As :meth:`dmlcts.backends.contract.Stream.wait`."""
+        """As :meth:`dmlcts.backends.contract.Stream.wait`.
+
+        Raises:
+            ExecutionFailed: the implementation wrote beside the memory.
+        """
         answer = self._call("collect", slot=slot)
         for name in self.seconds:
             spent = answer.get(name)
@@ -169,7 +173,11 @@ class WorkerStreams:
     def open(
         self, kernel: Any, stream: int, bindings: dict[str, list[int]], slots: int, token: int, pages: int, size: int
     ) -> dict[str, Any]:
-        """Open a stream of a kernel; :class:`NotSupported` where it has none."""
+        """Open a stream of a kernel.
+
+        Raises:
+            NotSupported: the kernel has no streams.
+        """
         maker: Callable[..., Any] | None = getattr(kernel, "stream", None)
         if maker is None:
             raise NotSupported("the backend's kernels have no streams")

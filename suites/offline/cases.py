@@ -69,7 +69,11 @@ class Exported:
 
 
 def planned_cases(settings: Settings, level: FeatureLevel) -> Exported:
-    """The cases of a selection at a level."""
+    """The cases of a selection at a level.
+
+    Raises:
+        UsageError: the selection holds no case.
+    """
     chosen, left_out = [], {}
     for item in plan(settings.tables, level, settings.seed, operators=settings.operators or None):
         case, table = item.case, settings.tables.operator(item.case.operator.name)

@@ -268,6 +268,9 @@ def prove(
         most_mutants: at most so many mutants, drawn from the first seed; ``None`` for all.
         most_permitted: at most so many permitted implementations, drawn alike; ``None`` for all.
         most_pairs: at most so many permitted pairs, drawn alike; ``None`` for all.
+
+    Raises:
+        Unnamed: no implementation has one of the names.
     """
     mutants, singles, pairs = catalogues()
     singles, pairs = _drawn(singles, most_permitted, seeds[0]), _drawn(pairs, most_pairs, seeds[0])

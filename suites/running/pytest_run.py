@@ -265,6 +265,9 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
         operators: names of those that are judged; all where there are none.
         profile: of the run.
         seed: of the run; the quick profile chooses by it on what it tries layouts.
+
+    Raises:
+        RunStopped: pytest could not collect them.
     """
     tests: list[str] = []
 

@@ -92,7 +92,11 @@ def judge(contender: Contender, folder: Path, arguments: Sequence[str]) -> Colum
 def judge_all(
     contenders: Sequence[Contender], results: Path, arguments: Sequence[str], print_line: Callable[[str], object]
 ) -> list[Column]:
-    """Judge one contender after the other, each into a folder of its own under ``results``."""
+    """Judge one contender after the other, each into a folder of its own under ``results``.
+
+    Raises:
+        UsageError: two contenders would write into one folder.
+    """
     folders = [contender.folder for contender in contenders]
     if len(set(folders)) < len(folders):
         twice = next(folder for folder in folders if folders.count(folder) > 1)

@@ -85,7 +85,11 @@ class ComError(Exception):
 
 
 def check(call: str, hresult: int) -> None:
-    """Raise :class:`ComError` where ``hresult`` is a failure."""
+    """Refuse the result of a call that failed.
+
+    Raises:
+        ComError: ``hresult`` is a failure; it holds the call and the HRESULT.
+    """
     if hresult & 0x80000000:
         raise ComError(call, hresult)
 

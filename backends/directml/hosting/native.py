@@ -170,7 +170,11 @@ class NativeHost:
     # Execution.
 
     def execute(self) -> None:
-        """Execute the list, with the copy to the readback buffer where memory is bound, and wait."""
+        """Execute the list, with the copy to the readback buffer where memory is bound, and wait.
+
+        Raises:
+            ComError: a call failed, or the device was removed.
+        """
         if self._carrying:
             self._carrying = False
             buffers = self._buffers

@@ -177,7 +177,11 @@ class Library:
 
 
 def check_processor() -> None:
-    """Raise :class:`BackendUnavailable` where structures and calls are not those of 64-bit x86."""
+    """Refuse a machine that cannot load DirectML.
+
+    Raises:
+        BackendUnavailable: structures and calls are not those of 64-bit x86, or the system has no DirectML.
+    """
     machine = platform.machine().lower()
     if machine not in ("x86_64", "amd64") or ctypes.sizeof(PTR) != 8:
         raise BackendUnavailable(

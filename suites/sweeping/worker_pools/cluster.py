@@ -80,7 +80,11 @@ class Cluster:
         """Nothing: workers come and go."""
 
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
-        """Judge all blocks, each as it is finished, a few for each worker ahead of it."""
+        """Judge all blocks, each as it is finished, a few for each worker ahead of it.
+
+        Raises:
+            WorkerFailed: no worker answered in time.
+        """
         waiting = iter(jobs)
         flying: dict[str, tuple[Target, Block, Any]] = {}
         landed: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -39,7 +39,11 @@ class Phases:
         self._straight = True
 
     def declare(self, line: str) -> None:
-        """Take note of a global array that a group shares."""
+        """Take note of a global array that a group shares.
+
+        Raises:
+            UnsupportedShader: it is no array of numbers.
+        """
         match = _DECLARED.match(line)
         if match is None:
             raise UnsupportedShader(f"the global variable {line.split(' = ')[0]} (no array of numbers)")
@@ -62,6 +66,10 @@ class Phases:
 
         Returns:
             Lines to write before it, and itself.
+
+        Raises:
+            UnsupportedShader: shared memory is stored to after the barrier, loaded from before it, or used in another
+                way.
         """
         self._follow(name, rest)
         if "addrspace(3)" not in rest:
@@ -99,7 +107,11 @@ class Phases:
         self._refused = self._refused or "a store to a view before a barrier"
 
     def barrier(self, place: int) -> None:
-        """All threads wait for each other before that line."""
+        """All threads wait for each other before that line.
+
+        Raises:
+            UnsupportedShader: there is another barrier, or not every thread reaches this one.
+        """
         if not self._straight or self._barrier is not None:
             raise UnsupportedShader("more than one barrier, or one that not every thread reaches")
         if self._refused:
@@ -117,7 +129,11 @@ class Phases:
                 self._refused = self._refused or "a loaded value in local memory before a barrier"
 
     def split(self, lines: Sequence[str]) -> list[list[str]]:
-        """The lines of each phase: one phase without a barrier, two with one."""
+        """The lines of each phase: one phase without a barrier, two with one.
+
+        Raises:
+            UnsupportedShader: memory is shared without a barrier.
+        """
         if self._barrier is None:
             if self.arrays:
                 raise UnsupportedShader("shared memory without a barrier")

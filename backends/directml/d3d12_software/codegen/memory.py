@@ -182,7 +182,11 @@ class Memory:
     # Constants
 
     def constants(self, result: str, kind: str, rows: int) -> str:
-        """The function (address, row) -> struct of the 16 bytes of a row; rows beyond ``rows`` are 0."""
+        """The function (address, row) -> struct of the 16 bytes of a row; rows beyond ``rows`` are 0.
+
+        Raises:
+            UnsupportedShader: constants are of a type that is no number.
+        """
         size = size_of(kind)
 
         def build(body: Body, base: str, row: str) -> str:

@@ -98,14 +98,22 @@ class CommandList(DeviceChild):
         return D3D12_COMMAND_LIST_TYPE.D3D12_COMMAND_LIST_TYPE_COMPUTE.value
 
     def SetPipelineState(self, pipeline: int) -> None:
-        """Use a shader from here on."""
+        """Use a shader from here on.
+
+        Raises:
+            UnsupportedByAdapter: it is no compute shader of this adapter.
+        """
         pipeline_state = implementation(pipeline)
         if not isinstance(pipeline_state, PipelineState):
             raise UnsupportedByAdapter(f"a {type(pipeline_state).__name__} as a pipeline state")
         self._pipeline = pipeline_state
 
     def SetComputeRootSignature(self, signature: int) -> None:
-        """Use a root signature from here on; its constants begin as zero."""
+        """Use a root signature from here on; its constants begin as zero.
+
+        Raises:
+            UnsupportedByAdapter: it is no root signature of this adapter.
+        """
         root_signature = implementation(signature)
         if not isinstance(root_signature, RootSignature):
             raise UnsupportedByAdapter(f"a {type(root_signature).__name__} as a root signature")
@@ -120,14 +128,22 @@ class CommandList(DeviceChild):
         self._first_view = handle
 
     def SetComputeRoot32BitConstants(self, index: int, count: int, source: int, offset: int) -> None:
-        """Set ``count`` constants from number ``offset`` on."""
+        """Set ``count`` constants from number ``offset`` on.
+
+        Raises:
+            UnsupportedByAdapter: the root signature has fewer constants.
+        """
         self._parameter(index, "constants")
         if 4 * (offset + count) > len(self._constants):
             raise UnsupportedByAdapter(f"{count} root constants from {offset} on, of {len(self._constants) // 4}")
         self._constants[4 * offset : 4 * (offset + count)] = ctypes.string_at(source, 4 * count)
 
     def SetComputeRoot32BitConstant(self, index: int, value: int, offset: int) -> None:
-        """Set the constant number ``offset``."""
+        """Set the constant number ``offset``.
+
+        Raises:
+            UnsupportedByAdapter: the root signature has fewer constants.
+        """
         self._parameter(index, "constants")
         if 4 * (offset + 1) > len(self._constants):
             raise UnsupportedByAdapter(f"root constant {offset} of {len(self._constants) // 4}")
@@ -139,7 +155,11 @@ class CommandList(DeviceChild):
             raise UnsupportedByAdapter(f"root parameter {index} set as {kind}, which it is not")
 
     def Dispatch(self, x: int, y: int, z: int) -> None:
-        """Run the shader on a grid of thread groups."""
+        """Run the shader on a grid of thread groups.
+
+        Raises:
+            UnsupportedByAdapter: no pipeline state or no root signature was set.
+        """
         if self._pipeline is None or self._signature is None:
             raise UnsupportedByAdapter("a dispatch without a pipeline state or a root signature")
         constants = bytes(self._constants)

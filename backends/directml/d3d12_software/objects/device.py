@@ -86,7 +86,11 @@ class SoftwareDevice(ComObject):
         return handed_out(made, iid, out)
 
     def CreateComputePipelineState(self, desc: int, iid: int, out: int | None) -> int:
-        """Compile a compute shader."""
+        """Compile a compute shader.
+
+        Raises:
+            UnsupportedByAdapter: the root signature is none of this adapter.
+        """
         wanted = D3D12_COMPUTE_PIPELINE_STATE_DESC.from_address(desc)
         signature = implementation(wanted.pRootSignature or 0)
         if not isinstance(signature, RootSignature):
