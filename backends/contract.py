@@ -274,6 +274,8 @@ class StreamingKernel(Kernel, Protocol):
     def stream(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], slots: int) -> Stream:
         """Open a stream.
 
+        ``memory`` is 1-D ``uint8``; offsets and sizes of regions are bytes.
+
         Args:
             memory: what the device's memory holds at first, as for :meth:`Kernel.dispatch`; it is left as it is.
             bindings: likewise; no two regions overlap.

@@ -30,7 +30,7 @@ def coalesced(sources: Sequence[TensorDesc], target: TensorDesc) -> Axes:
 
     A source may have size 1 where the target has more: then its element is taken for all of them.
     Sizes of one are dropped, and dimensions that run on in every tensor become one; so the last dimension of
-    plain tensors is the only one. Tensors of one element have none.
+    plain tensors is the only one. Tensors of one element have none. Sizes and strides are in elements.
     """
     strides = [
         [stride if size > 1 else 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True)]

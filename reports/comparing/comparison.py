@@ -80,7 +80,7 @@ def labelled(account: str) -> Iterator[tuple[str, str]]:
 
 
 def example(title: str, details: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What a failure shows, by label: the attributes as one text, the input, what is acceptable, what came.
+    """A failure in short, by label: the attributes as one text, the input, what is acceptable, the output.
 
     Args:
         title: the failure's title.

@@ -240,7 +240,7 @@ _DECODER = json.JSONDecoder(
 
 
 def values_in(data: bytes) -> int:
-    """No fewer values than a JSON document of these bytes can hold; counted without reading it."""
+    """An upper bound of how many values a JSON document of these bytes holds, found without parsing it."""
     return 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
 
 

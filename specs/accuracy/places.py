@@ -26,7 +26,10 @@ _TABLE = _by_exponent_field()
 
 
 def buckets_of(values: NDArray[Any]) -> NDArray[np.intp]:
-    """The bucket of each number; infinities and NaN stand with the largest."""
+    """The bucket of each number; infinities and NaN stand with the largest.
+
+    ``values`` has any shape and any numeric type; the result has the same shape.
+    """
     with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
         wide = values.astype(np.float64)
     return np.asarray(_TABLE[wide.view(np.uint64) >> np.uint64(52)])

@@ -38,7 +38,10 @@ class Around:
     operands: tuple[Interval, ...]
 
     def ends(self, tolerance: Tolerance | None) -> tuple[Array, Array]:
-        """Bounds of the real results: FLOAT64's own error, and what could make one on the edge of a rule fall off."""
+        """Bounds of the real results: FLOAT64's own error, and what could make one on the edge of a rule fall off.
+
+        Both arrays are FLOAT64, of the results' shape.
+        """
         low, high = self.exact.low, self.exact.high
         error = self.function.arrays.error
         if tolerance is not None and not tolerance.neighbours:
@@ -52,6 +55,8 @@ class Around:
 
     def span(self, tolerance: Tolerance | None, *, strict: bool) -> tuple[Array, Array]:
         """The least and the greatest number that a rule permits; of no rule those that one rounding gives.
+
+        Both arrays are FLOAT64, and broadcast to the results' shape.
 
         Args:
             tolerance: the rule.
@@ -69,7 +74,10 @@ class Around:
         return np.where(nan_operand, self.exact.low, least), np.where(nan_operand, self.exact.high, most)
 
     def strict_span(self, tolerance: Tolerance | None, judged: Tolerance | None) -> tuple[Array, Array]:
-        """What ``--strict-ieee`` leaves: what both the strict and, where it speaks, the judged rule permit."""
+        """What ``--strict-ieee`` leaves: what both the strict and, where it speaks, the judged rule permit.
+
+        Both arrays are FLOAT64, and broadcast to the results' shape.
+        """
         least, most = self.span(tolerance, strict=True)
         if judged is None:
             return least, most
@@ -78,7 +86,10 @@ class Around:
         return np.where(inside, np.fmax(least, low), least), np.where(inside, np.fmin(most, high), most)
 
     def inside(self, tolerance: Tolerance) -> NDArray[np.bool_]:
-        """Where the arguments are such that a rule is about them."""
+        """Where the arguments are such that a rule is about them.
+
+        The mask broadcasts to the arguments' shape; it is 0-dimensional for a rule about all arguments.
+        """
         if tolerance.within is None:
             return np.ones((), bool)
         condition = bound(tolerance.within)

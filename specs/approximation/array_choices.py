@@ -41,7 +41,11 @@ def held(comparison: str, interval: Interval, other: Interval, *, lenient: bool)
 
 
 def plainly(comparison: str, first: Array, other: Array, then: Array, otherwise: Array) -> Array:
-    """What is chosen where numbers are compared."""
+    """What is chosen where numbers are compared.
+
+    ``first`` and ``other`` are the numbers compared, ``then`` and ``otherwise`` what is chosen; all broadcast to one
+    shape, that of the result.
+    """
     return np.where(ORDERED[comparison](first, other), then, otherwise)
 
 

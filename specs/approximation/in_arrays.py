@@ -81,7 +81,10 @@ class ApproximateVectorOracle(DescribedResults):
         )
 
     def real(self, inputs: Mapping[str, Array]) -> Array:
-        """The formula's real results in FLOAT64; NaN where there is none. A ScaleBias is separate, in FLOAT32."""
+        """The formula's real results in FLOAT64; NaN where there is none. A ScaleBias is separate, in FLOAT32.
+
+        ``inputs`` holds arrays of one length by the tensors' names, of the tensors' types; the result has that length.
+        """
         values = {}
         for name, member in self.table.formula_names.items():
             if member not in self.operator.tensors:

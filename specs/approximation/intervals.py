@@ -40,7 +40,10 @@ class Interval:
 
     @classmethod
     def at(cls, numbers: Array) -> Interval:
-        """The numbers themselves, and NaN where they are NaN."""
+        """The numbers themselves, and NaN where they are NaN.
+
+        ``numbers`` is FLOAT64 of any shape; both ends are that array itself.
+        """
         return cls(numbers, numbers, np.isnan(numbers))
 
     @cached_property
@@ -123,6 +126,8 @@ def _loses_zero(interval: Interval, other: Interval) -> Mask:
 
 def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Array]:
     """The least and the greatest real result of a function on intervals, in FLOAT64.
+
+    The operands' ends broadcast to one shape, that of both results.
 
     Raises:
         FormulaError: of a function that may fall, or that has several arguments, more than single numbers are asked.

@@ -21,17 +21,26 @@ _SLACK = 1 + 2.0**-40
 
 
 def nearest(value: Array, kind: DataType) -> Array:
-    """The nearest numbers of a type, ties to even, in FLOAT64."""
+    """The nearest numbers of a type, ties to even, in FLOAT64.
+
+    ``value`` is a FLOAT64 array of any shape; the result is FLOAT64 of the same shape.
+    """
     return np.asarray(value.astype(kind.numpy).astype(DOUBLE))
 
 
 def down(value: Array, kind: DataType) -> Array:
-    """The greatest numbers of a type that are not above, in FLOAT64; below all finite ones -infinity."""
+    """The greatest numbers of a type that are not above, in FLOAT64; below all finite ones -infinity.
+
+    ``value`` is a FLOAT64 array of any shape; the result has the same shape.
+    """
     return _directed(value, kind, upward=False)
 
 
 def up(value: Array, kind: DataType) -> Array:
-    """The least numbers of a type that are not below, in FLOAT64; above all finite ones infinity."""
+    """The least numbers of a type that are not below, in FLOAT64; above all finite ones infinity.
+
+    ``value`` is a FLOAT64 array of any shape; the result has the same shape.
+    """
     return _directed(value, kind, upward=True)
 
 
@@ -50,6 +59,8 @@ def inward(low: Array, high: Array, kind: DataType) -> tuple[Array, Array]:
     """The least number of a type that is not below ``low``, and the greatest not above ``high``, in FLOAT64.
 
     Infinity counts as the power of two beyond the largest finite number.
+
+    ``low`` and ``high`` are FLOAT64 arrays of one shape, that of both results.
     """
     return _least(low, kind), -_least(-high, kind)
 
@@ -59,7 +70,10 @@ def _least(low: Array, kind: DataType) -> Array:
 
 
 def spacing(value: Array, kind: DataType) -> Array:
-    """One unit in the last place of a type at real numbers; infinity at infinities."""
+    """One unit in the last place of a type at real numbers; infinity at infinities.
+
+    ``value`` is a FLOAT64 array of any shape; the result is FLOAT64 of the same shape.
+    """
     information = np.finfo(kind.numpy)
     _, exponent = np.frexp(np.abs(value))
     exponent = np.where(value == 0, int(information.minexp), exponent - 1)
@@ -73,6 +87,8 @@ def margins(
     """For each of several results of the same arguments the greatest of the distances that a tolerance names.
 
     Of exact zeros it is the absolute one alone.
+
+    The arrays broadcast to one shape; each margin is FLOAT64, in the unit of the results.
 
     Args:
         kind: the type that computes.
@@ -92,6 +108,8 @@ def multiplied(
     tolerance: Tolerance, real: tuple[Array, Array], arguments: Sequence[Mapping[str, Array]]
 ) -> tuple[Array, Array]:
     """The least and the greatest numbers that a tolerance's factor makes of real results, which keep their signs.
+
+    All arrays are FLOAT64 and broadcast to the shape of ``real``, which both results have.
 
     Args:
         tolerance: the rule, which has a factor.

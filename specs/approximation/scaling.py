@@ -61,7 +61,10 @@ class Scaling:
         return sorted(scaling.applied(whole)) if scaling.finite else None
 
     def arrays(self, array: Array, kind: DataType, *, strict: bool) -> list[Array]:
-        """Every array of numbers that the paths of rule 4 give in the type that computes, of FLOAT32 in FLOAT64 too."""
+        """Every array of numbers that the paths of rule 4 give in the type that computes, of FLOAT32 in FLOAT64 too.
+
+        ``array`` is 1-D, of the tensor's type; each result has its length.
+        """
         if strict:
             return [vector_scale_bias.plainly_scaled(array.astype(kind.numpy), self._operands, kind)]
         rounding = Rounding(self.own, self.latitudes)
@@ -72,14 +75,20 @@ class Scaling:
         return values
 
     def whole_arrays(self, array: Array) -> list[Interval]:
-        """Every array of integers that one may become; anything where a factor is not finite."""
+        """Every array of integers that one may become; anything where a factor is not finite.
+
+        ``array`` is 1-D, of the tensor's integer type; each interval has FLOAT64 ends of its length.
+        """
         if not vector_integer_scale_bias.is_finite(self.scale_bias):
             return [Interval(*(array.astype(np.float64),) * 2, open=np.ones(array.shape, bool))]
         integer_arrays = vector_integer_scale_bias.scaled(array, self.operation, self.scale_bias, lenient=self._lenient)
         return [Interval.at(integers.astype(np.float64)) for integers in integer_arrays]
 
     def plain(self, array: Array) -> Array:
-        """What a plain implementation gives: separate, in FLOAT32; of integers truncated, wrapped."""
+        """What a plain implementation gives: separate, in FLOAT32; of integers truncated, wrapped.
+
+        ``array`` is 1-D, of the tensor's type; the result has its length and type.
+        """
         if self.own.is_floating:
             return vector_scale_bias.plainly_scaled(array, self._operands, self.own)
         return vector_integer_scale_bias.plainly_scaled(array, self.operation, self.scale_bias, lenient=self._lenient)

@@ -128,5 +128,5 @@ def _kept(same: _Same) -> Steps:
 
 
 def steps_of(expression: Expression) -> Steps:
-    """The steps of an expression; the same for the same object."""
+    """An expression as a list of steps; kept, so that the same object gives the same list."""
     return _kept(_Same(expression))

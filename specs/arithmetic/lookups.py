@@ -74,7 +74,8 @@ def distinct_elements(arrays: Sequence[Array]) -> tuple[NDArray[np.intp], NDArra
         arrays: 1-D, of one length; elements are alike where the patterns of all are.
 
     Returns:
-        ``None`` where there are few elements, or most are unlike.
+        Both 1-D: the first ones' indices, and for each element its place among those; ``None`` where there are few
+        elements, or most are unlike.
     """
     if arrays[0].size < _MANY:
         return None

@@ -29,7 +29,10 @@ _ORDINARY = 2.0**800  # up to here, and down to its inverse, no step of a fused 
 
 
 def distinct(arrays: Iterable[Array]) -> Alternatives:
-    """The arrays without repetitions, compared by their bits."""
+    """The arrays without repetitions, compared by their bits.
+
+    The arrays have one type and one shape.
+    """
     alternatives = list(arrays)
     if len(alternatives) == 1:
         return alternatives
@@ -55,12 +58,18 @@ def distinct_pairs(x: Array, output: Array) -> tuple[NDArray[np.intp], NDArray[n
 
 
 def vanishing(values: Array) -> NDArray[np.bool_]:
-    """Which FLOAT32 values are zero or subnormal."""
+    """Which FLOAT32 values are zero or subnormal.
+
+    ``values`` has any shape; the mask has the same shape.
+    """
     return np.asarray(np.abs(values) < np.float32(_SMALLEST_NORMAL))
 
 
 def flushed(arrays: Iterable[Array]) -> Alternatives:
-    """Rule 1 for FLOAT32: each array, and where it holds subnormals the same with zeros in their place."""
+    """Rule 1 for FLOAT32: each array, and where it holds subnormals the same with zeros in their place.
+
+    The arrays are FLOAT32, of any shape; each result has the shape of its array.
+    """
     result = []
     for array in arrays:
         result.append(array)
@@ -74,6 +83,8 @@ def to_float32(exact: Array) -> Alternatives:
     """What FLOAT64 numbers may become in FLOAT32: rounded to nearest, and zero where they are tiny (r32).
 
     A flush by tininess before rounding also takes what would be rounded up to the smallest normal number.
+
+    ``exact`` is a FLOAT64 array of any shape; each result is FLOAT32 of the same shape.
     """
     nearest = exact.astype(np.float32)
     tiny = (np.abs(exact) < _SMALLEST_NORMAL) & (exact != 0)
@@ -84,6 +95,8 @@ def other_float32(exact: Array) -> Array:
     """The FLOAT32 on the other side of FLOAT64 numbers than the nearest one; themselves where FLOAT32 holds them.
 
     Beside the infinity that a number beyond the range is rounded to stands the largest finite number.
+
+    ``exact`` is a FLOAT64 array of any shape; the result is FLOAT32 of the same shape.
     """
     nearest = exact.astype(np.float32)
     wide = nearest.astype(np.float64)
@@ -92,14 +105,20 @@ def other_float32(exact: Array) -> Array:
 
 
 def to_float16_toward_zero(values: Array) -> Array:
-    """FLOAT32 or FLOAT64 numbers rounded to FLOAT16 toward zero: 65504 beyond the range, infinities kept (rz16)."""
+    """FLOAT32 or FLOAT64 numbers rounded to FLOAT16 toward zero: 65504 beyond the range, infinities kept (rz16).
+
+    The result is FLOAT16 of the same shape.
+    """
     nearest = np.asarray(values.astype(np.float16))
     beyond = np.abs(nearest.astype(values.dtype)) > np.abs(values)
     return np.asarray(np.where(beyond, np.nextafter(nearest, np.float16(0)), nearest))
 
 
 def to_float16(values: Array) -> Alternatives:
-    """What a conversion to FLOAT16 may give: rounded to nearest or toward zero (n16)."""
+    """What a conversion to FLOAT16 may give: rounded to nearest or toward zero (n16).
+
+    Each result is FLOAT16 of the operand's shape.
+    """
     return [values.astype(np.float16), to_float16_toward_zero(values)]
 
 
@@ -131,20 +150,32 @@ class Rounding:
         return "nan" in self.latitudes
 
     def closed(self, arrays: Iterable[Array]) -> Alternatives:
-        """Rule 1's closure: zeros are compared as equal, so that only FLOAT32 subnormals need anything here."""
+        """Rule 1's closure: zeros are compared as equal, so that only FLOAT32 subnormals need anything here.
+
+        Each result has the type and shape of one of ``arrays``.
+        """
         return flushed(arrays) if self.flushes else distinct(arrays)
 
     def sum_or_product(self, exact: Array) -> Alternatives:
-        """What FLOAT64 numbers may become in FLOAT32 as a step of ScaleBias: r32, and to the other neighbour."""
+        """What FLOAT64 numbers may become in FLOAT32 as a step of ScaleBias: r32, and to the other neighbour.
+
+        ``exact`` has any shape; each result is FLOAT32 of the same shape.
+        """
         truncated = [other_float32(exact)] if "contraction" in self.latitudes else []
         return distinct([*self.to_float32(exact), *truncated])
 
     def to_float32(self, exact: Array) -> Alternatives:
-        """What FLOAT64 numbers may become in FLOAT32 (r32)."""
+        """What FLOAT64 numbers may become in FLOAT32 (r32).
+
+        ``exact`` has any shape; each result is FLOAT32 of the same shape.
+        """
         return to_float32(exact) if "subnormals" in self.latitudes else [exact.astype(np.float32)]
 
     def closed_float32(self, arrays: Iterable[Array]) -> Alternatives:
-        """The closure of FLOAT32 values, whatever the tensor's type."""
+        """The closure of FLOAT32 values, whatever the tensor's type.
+
+        Each result is FLOAT32 of the shape of one of ``arrays``.
+        """
         return flushed(arrays) if "subnormals" in self.latitudes else distinct(arrays)
 
 
@@ -156,7 +187,10 @@ def _add_exactly(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def add_to_odd(a: Array, b: Array) -> Array:
-    """The FLOAT64 sum, rounded to odd where it is not exact."""
+    """The FLOAT64 sum, rounded to odd where it is not exact.
+
+    ``a`` and ``b`` are FLOAT64 arrays that broadcast to one shape, that of the result.
+    """
     total, error = _add_exactly(a, b)
     inexact = np.asarray((error != 0) & np.isfinite(total) & np.isfinite(error))
     if not inexact.any():
@@ -173,6 +207,8 @@ def multiply_add_to_odd(x: Array, scale: Array, bias: Array) -> Array:
 
     The product is exact. 53 bits are more than two bits wider than FLOAT32 and FLOAT16, so that rounding the
     result to either of them is right, as if the sum had been rounded once (Boldo and Melquiond).
+
+    ``x``, ``scale`` and ``bias`` broadcast to one shape; the result is FLOAT64 and has at least one dimension.
     """
     with np.errstate(all="ignore"):
         product = np.atleast_1d(x.astype(np.float64) * scale.astype(np.float64))
@@ -181,7 +217,10 @@ def multiply_add_to_odd(x: Array, scale: Array, bias: Array) -> Array:
 
 
 def fused_multiply_add(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Array:
-    """Compute x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32."""
+    """Compute x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32.
+
+    The operands broadcast to one shape; the result has it, and at least one dimension.
+    """
     with np.errstate(all="ignore"):
         return np.asarray(multiply_add_to_odd(x, scale, bias).astype(target))
 
@@ -191,6 +230,8 @@ def fused_multiply_add_float64(x: Array, scale: np.float32, bias: np.float32) ->
 
     Fused from exact products and sums and one sum rounded to odd (Boldo and Melquiond), where none of them can
     leave the range; the few elements beyond are computed as fractions.
+
+    ``x`` is 1-D; the result is FLOAT64 of its length.
     """
     s, b = np.float64(scale), np.float64(bias)
     with np.errstate(all="ignore"):

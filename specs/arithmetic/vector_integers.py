@@ -37,7 +37,10 @@ class Whole:
 
     @classmethod
     def of_floats(cls, values: NDArray[np.float64]) -> Whole:
-        """FLOAT64 values that are integers or infinite; infinity counts as a number too large for every type."""
+        """FLOAT64 values that are integers or infinite; infinity counts as a number too large for every type.
+
+        ``values`` has any shape; both parts have the same shape.
+        """
         with np.errstate(invalid="ignore"):
             above = np.trunc(values * 2.0**-64)
             rest = np.where(np.isfinite(values), values - above * 2.0**64, 0.0)  # exact, and of the sign of the value
@@ -54,7 +57,10 @@ class Whole:
 
     @classmethod
     def of_sums(cls, x: Array, addend: int) -> Whole:
-        """The sums of integers of any type and a Python integer."""
+        """The sums of integers of any type and a Python integer.
+
+        ``x`` has any shape; both parts have the same shape.
+        """
         signed = np.issubdtype(x.dtype, np.signedinteger)
         pattern = x.astype(np.int64 if signed else np.uint64).view(np.uint64)
         low = pattern + np.uint64(addend & (1 << 64) - 1)
@@ -69,21 +75,33 @@ class Whole:
         return Whole(np.where(negative, np.uint64(0) - self.low, self.low), high)
 
     def above(self, limit: int) -> NDArray[np.bool_]:
-        """Which are greater than ``limit``."""
+        """Which are greater than ``limit``.
+
+        The mask has the shape of the parts.
+        """
         high, low = limit >> 64, np.uint64(limit & (1 << 64) - 1)
         return np.asarray((self.high > high) | ((self.high == high) & (self.low > low)))
 
     def below(self, limit: int) -> NDArray[np.bool_]:
-        """Which are less than ``limit``."""
+        """Which are less than ``limit``.
+
+        The mask has the shape of the parts.
+        """
         high, low = limit >> 64, np.uint64(limit & (1 << 64) - 1)
         return np.asarray((self.high < high) | ((self.high == high) & (self.low < low)))
 
     def wrapped(self, dtype: np.dtype[Any]) -> Array:
-        """Modulo 2^bits of the integer type."""
+        """Modulo 2^bits of the integer type.
+
+        The result is of type ``dtype``, of the shape of the parts.
+        """
         return self.low.astype(dtype)
 
     def saturated(self, dtype: np.dtype[Any], limits: Any = None) -> Array:
-        """The nearest limit of the type where k lies outside it; with ``limits``, of another type, then wrapped."""
+        """The nearest limit of the type where k lies outside it; with ``limits``, of another type, then wrapped.
+
+        The result is of type ``dtype``, of the shape of the parts.
+        """
         limits = np.iinfo(dtype) if limits is None else limits
         least, most = (
             np.array(int(limit) & (1 << 64) - 1, np.uint64).astype(dtype) for limit in (limits.min, limits.max)
@@ -94,6 +112,8 @@ class Whole:
 
     def stored(self, dtype: np.dtype[Any], infinite: NDArray[np.bool_] | None = None) -> Alternatives:
         """Every way in which the pages let k be brought into the type: as it is, saturated, or wrapped.
+
+        Each result is of type ``dtype``, of the shape of the parts.
 
         Args:
             dtype: the integer type.
@@ -118,6 +138,8 @@ def _limbs(value: int, count: int) -> list[np.uint64]:
 
 def floor_and_ceiling(x: Array, scale: Fraction, bias: Fraction) -> tuple[Whole, Whole]:
     """The integers next to x * scale + bias, exactly.
+
+    Both results have the shape of ``x``.
 
     Args:
         x: integers of any type.
@@ -183,7 +205,10 @@ def _multiplied(x: Array, multiplier: int, addend: int, count: int) -> list[Arra
 
 
 def saturated(meaning: Callable[..., Any], data_type: DataType, operands: Sequence[Array]) -> Array:
-    """The results of an integer operation, with those outside the type at its nearest limit."""
+    """The results of an integer operation, with those outside the type at its nearest limit.
+
+    The operands are integers that broadcast to one shape; the result is of the type and has that shape.
+    """
     limits = np.iinfo(data_type.numpy)
     # Their products and sums stay within INT64; others meet as Python's integers.
     fits = data_type.itemsize < np.dtype(np.int64).itemsize and data_type is not DataType.UINT32

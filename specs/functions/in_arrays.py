@@ -79,7 +79,10 @@ def _rounded(exact: Callable[[Array, Array], Array], ufunc: Any) -> Floating:
 
 
 def round_half_away(x: Array) -> Array:
-    """To the nearest whole number, halves away from zero."""
+    """To the nearest whole number, halves away from zero.
+
+    ``x`` is a floating-point array of any shape; the result has its type and shape.
+    """
     below = np.trunc(x)
     up = np.abs(x - below) >= np.asarray(0.5, x.dtype)  # exact: x and trunc(x) are close, or the difference is 0
     return np.copysign(np.where(up, np.abs(below) + np.asarray(1, x.dtype), np.abs(below)), x)
@@ -147,7 +150,10 @@ def _remainder_floored(a: Array, b: Array) -> tuple[Array, Open]:
 
 
 def with_other_zeros(rounding: Rounding, b: Array) -> list[Array]:
-    """An operand; with its other zeros where the sign of zero does not count: a divisor's give the other infinity."""
+    """An operand; with its other zeros where the sign of zero does not count: a divisor's give the other infinity.
+
+    ``b`` is a floating-point array of any shape; each result has its type and shape.
+    """
     zero = np.asarray(b == 0)
     return [b] if rounding.signed_zeros or not zero.any() else [b, np.where(zero, -b, b)]
 

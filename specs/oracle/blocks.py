@@ -274,6 +274,8 @@ class BlockJudge:
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether a compiled comparison finds everything in order; where there is none it never does.
 
+        ``x`` and ``output`` are 1-D, of one length, of the operator's input and output types.
+
         Args:
             first: ``x`` must hold consecutive bit patterns from this one on.
             x: the inputs as they were found after the dispatch.
@@ -283,11 +285,17 @@ class BlockJudge:
         return self._certifier is not None and self._certifier.patterns(first, x, output, poison)
 
     def certifies_alone(self, first: int, output: Array, poison: int) -> bool:
-        """The same of outputs for consecutive bit patterns from ``first`` on, of which nobody has the inputs."""
+        """The same of outputs for consecutive bit patterns from ``first`` on, of which nobody has the inputs.
+
+        ``output`` is 1-D, of the output's type.
+        """
         return self._certifier is not None and self._certifier.alone(first, output, poison)
 
     def are_consecutive(self, first: int, x: Array) -> bool:
-        """Whether a compiled comparison finds consecutive bit patterns from ``first`` on; without one it never does."""
+        """Whether a compiled comparison finds consecutive bit patterns from ``first`` on; without one it never does.
+
+        ``x`` is 1-D, of the input's type.
+        """
         return self._certifier is not None and self._certifier.consecutive(first, x)
 
     def expected(self, x: Array) -> Array:

@@ -90,7 +90,10 @@ class Certifier:
         )
 
     def patterns(self, first: int, x: Array, output: Array, poison: int) -> bool:
-        """Whether ``x`` holds consecutive patterns from ``first`` on, and :meth:`outputs` as well."""
+        """Whether ``x`` holds consecutive patterns from ``first`` on, and :meth:`outputs` as well.
+
+        ``x`` and ``output`` are 1-D, of one length and of the tensor's type; ``first`` and ``poison`` are bit patterns.
+        """
         held, start = self._as_computed(poison), self._as_computed(first)
         return bool(
             self._compare_patterns(
@@ -99,12 +102,18 @@ class Certifier:
         )
 
     def alone(self, first: int, output: Array, poison: int) -> bool:
-        """Whether every output is right for consecutive patterns from ``first`` on, and none equals the poison."""
+        """Whether every output is right for consecutive patterns from ``first`` on, and none equals the poison.
+
+        ``output`` is 1-D, of the tensor's type; ``first`` and ``poison`` are bit patterns.
+        """
         held, start = self._as_computed(poison), self._as_computed(first)
         return bool(self._compare_alone(output.view(self._computed_type), self._bounds, held, start))
 
     def consecutive(self, first: int, x: Array) -> bool:
-        """Whether ``x`` holds consecutive patterns from ``first`` on."""
+        """Whether ``x`` holds consecutive patterns from ``first`` on.
+
+        ``x`` is 1-D, of the tensor's type; ``first`` is a bit pattern.
+        """
         return bool(self._consecutive(x.view(self._computed_type), self._as_computed(first)))
 
     def _as_computed(self, pattern: int) -> Any:

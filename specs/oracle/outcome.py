@@ -128,7 +128,10 @@ class Acceptance:
     spans: tuple[tuple[Array, Array], ...] = ()
 
     def admits(self, output: Array) -> NDArray[np.bool_]:
-        """Which elements of ``output`` are acceptable."""
+        """Which elements of ``output`` are acceptable.
+
+        ``output`` is of ``data_type``; the mask has its shape.
+        """
         admitted = np.zeros(output.shape, bool) if self.any_value is None else self.any_value.copy()
         for alternative in self.alternatives:
             admitted |= equal(output, alternative, self.data_type, strict=self.strict)
@@ -180,7 +183,10 @@ class Acceptance:
 
 
 def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:
-    """Element-wise sameness: NaN equals NaN, and without ``strict`` the two zeros are the same."""
+    """Element-wise sameness: NaN equals NaN, and without ``strict`` the two zeros are the same.
+
+    ``output`` and ``expected`` are of ``data_type`` and of one shape, that of the mask.
+    """
     if not data_type.is_floating:
         return np.asarray(output == expected)
     bits = data_type.bits_dtype

@@ -89,7 +89,10 @@ def plainly_scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, l
 
 
 def truncated(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias) -> Array:
-    """The exact number, truncated toward zero, modulo 2^bits: what no latitude changes."""
+    """The exact number, truncated toward zero, modulo 2^bits: what no latitude changes.
+
+    ``x`` is 1-D, of an integer type; the result has its type and length.
+    """
     line = _Line.of(operation, scale_bias)
     floor, ceiling = floor_and_ceiling(x, line.factor, line.constant)
     return np.where(ceiling.below(1), ceiling.wrapped(x.dtype), floor.wrapped(x.dtype))
@@ -117,7 +120,10 @@ def scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: 
 def beyond(
     x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, magnitude: bool = False
 ) -> Iterator[tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]]:
-    """What results outside the type, or their magnitudes, are stored as, and which elements' are above and below it."""
+    """What results outside the type, or their magnitudes, are stored as, and which elements' are above and below it.
+
+    ``x`` is 1-D, of an integer type; all arrays that are given have its length.
+    """
     if _is_identity(operation, scale_bias):
         return
     limits = np.iinfo(x.dtype)

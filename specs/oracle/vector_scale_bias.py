@@ -60,7 +60,10 @@ class Operands:
 
 
 def plainly_scaled(x: Array, operands: Operands, data_type: DataType) -> Array:
-    """What no latitude changes: separate, in FLOAT64 for FLOAT64, in FLOAT32 for the others."""
+    """What no latitude changes: separate, in FLOAT64 for FLOAT64, in FLOAT32 for the others.
+
+    ``x`` is 1-D; the result has its type and length.
+    """
     work = np.dtype(np.float64 if data_type is DataType.FLOAT64 else np.float32)
     a, b, addend = operands.as_type(work).placed(x.astype(work))
     with np.errstate(all="ignore"):
@@ -98,7 +101,10 @@ def may_stay_wide(rounding: Rounding) -> bool:
 
 
 def wide(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alternatives]:
-    """The values that FLOAT16 or FLOAT32 may have after ScaleBias in wider types, before they are converted to it."""
+    """The values that FLOAT16 or FLOAT32 may have after ScaleBias in wider types, before they are converted to it.
+
+    ``x`` is 1-D, of the tensor's type; the results are of the types that are their keys, and have its length.
+    """
     if rounding.data_type is DataType.FLOAT16:
         return _wide_of_float16(x, operands, rounding)
     return {DataType.FLOAT64: distinct(_through_float64(array, operands) for array in rounding.closed([x]))}
@@ -147,7 +153,10 @@ def _fused(x: Array, operands: Operands, target: np.dtype[Any]) -> Array:
 
 
 def through_float32(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
-    """Separate and fused in FLOAT32, with every flushing on the way."""
+    """Separate and fused in FLOAT32, with every flushing on the way.
+
+    ``x`` is a 1-D FLOAT32 array; each result is FLOAT32 of its length.
+    """
     alternatives: Alternatives = []
     closed = rounding.closed_float32
     for value, scale, bias in itertools.product(closed([x]), closed([operands.scale]), closed([operands.bias])):

@@ -87,7 +87,10 @@ class TypedVectorOracle:
 
     @cached_property
     def attributes(self) -> dict[str, Alternatives] | None:
-        """What each number among the attributes may be in the main type; ``None`` where a clause leaves one open."""
+        """What each number among the attributes may be in the main type; ``None`` where a clause leaves one open.
+
+        The arrays are 0-dimensional, one for each value that the number may have.
+        """
         if not self.table.numbers:
             return {}
         try:

@@ -190,6 +190,8 @@ class VectorOracle:
         """The indices at which ``output`` is not acceptable for the input ``x``, ascending.
 
         ``expected`` saves the work of :meth:`expected` where the caller has done it.
+
+        ``x`` and ``output`` are 1-D, of one length and of the tensor's type.
         """
         if expected is None:
             expected = self.expected(x)

@@ -51,7 +51,10 @@ _PYTHON_INTEGERS = np.frompyfunc(int, 1, 1)
 
 
 def of_elements(array: Array, data_type: DataType) -> Values:
-    """The elements of a tensor, given in any type of their width."""
+    """The elements of a tensor, given in any type of their width.
+
+    ``array`` is 1-D; the values have its length.
+    """
     return Values(data_type, np.ascontiguousarray(array).view(data_type.numpy), _NOWHERE)
 
 
@@ -123,7 +126,10 @@ def held(condition: Values, length: int) -> Mask:
 
 
 def stored(values: Values, data_type: DataType, length: int) -> tuple[Array, Mask]:
-    """The values in a type, and where there are none that it holds."""
+    """The values in a type, and where there are none that it holds.
+
+    The array is of ``data_type``, the mask is true where it holds no value; both have ``length`` elements.
+    """
     if data_type.is_floating:
         array, undefined = _as(values, data_type).array, values.undefined
     elif values.kind is data_type:  # which holds them as they are

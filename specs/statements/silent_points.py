@@ -94,12 +94,18 @@ class SilentPoint(_Point):
         return in_arrays.stored(values, self.stated.output, _length(inputs))
 
     def explaining(self, inputs: Mapping[str, Array], output: Array) -> tuple[str, ...]:
-        """The behaviours that explain every output where the point holds, in order; none where it never does."""
+        """The behaviours that explain every output where the point holds, in order; none where it never does.
+
+        ``inputs`` holds arrays of one length by the tensors' names; ``output`` has that length.
+        """
         there = self.where(inputs)
         return tuple(name for name in self.meanings if there.any() and self.explains(name, inputs, output)[there].all())
 
     def behaviour(self, inputs: Mapping[str, Array], output: Array) -> str | None:
-        """The first behaviour that explains every output where the point holds; ``None`` where none does."""
+        """The first behaviour that explains every output where the point holds; ``None`` where none does.
+
+        ``inputs`` holds arrays of one length by the tensors' names; ``output`` has that length.
+        """
         return next(iter(self.explaining(inputs, output)), None)
 
     def explains(self, name: str, inputs: Mapping[str, Array], output: Array) -> Mask:
@@ -108,7 +114,10 @@ class SilentPoint(_Point):
         return self.same(output, wanted) & ~undefined
 
     def same(self, output: Array, wanted: Array) -> Mask:
-        """Which outputs have the pattern that is wanted, or a NaN for a NaN."""
+        """Which outputs have the pattern that is wanted, or a NaN for a NaN.
+
+        ``output`` and ``wanted`` are 1-D, of one length, that of the mask.
+        """
         kind = self.stated.output
         got = np.ascontiguousarray(output).view(kind.numpy)
         same = got.view(kind.bits_dtype) == np.ascontiguousarray(wanted).view(kind.bits_dtype)

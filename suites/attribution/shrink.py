@@ -104,7 +104,8 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
 def asks_the_same(bench: Bench, case: Case) -> bool:
     """Whether a simpler case still asks what its clause asks: a description to refuse still breaks the clause's rule.
 
-    A tensor of more elements than DirectML takes is legal once it is shortened, and then rightly accepted.
+    The rules are those of :mod:`dmlcts.specs.rules`, whatever the feature level. A tensor of more elements than
+    DirectML takes is legal once it is shortened, and then rightly accepted.
     """
     if case.expectation != "refused":
         return True

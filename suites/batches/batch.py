@@ -37,6 +37,8 @@ class Member(NamedTuple):
 def fill(members: Sequence[Member], memory: Bytes) -> None:
     """Put the streams of values where they belong: a tensor after another, as they stand in the struct.
 
+    ``memory`` is 1-D ``uint8``.
+
     Args:
         members: of one operator, types and attributes.
         memory: the arena.
@@ -133,13 +135,19 @@ class Group:
             _store(self.members, name, spots, all_spots, memory, streams)
 
     def ask(self, memory: Bytes) -> None:
-        """Read the inputs back, and ask the oracle what is expected of them."""
+        """Read the inputs back, and ask the oracle what is expected of them.
+
+        ``memory`` is the arena, 1-D ``uint8``.
+        """
         self.inputs = {name: self._spots(name).read(memory) for name in self._types if name != self._output}
         with np.errstate(all="ignore"):
             self.expected = self.oracle.expected(self.inputs)
 
     def poison(self, memory: Bytes, masks: Masks) -> None:
-        """Let the outputs hold their poison; in place they hold their input."""
+        """Let the outputs hold their poison; in place they hold their input.
+
+        ``memory`` is the arena, 1-D ``uint8``.
+        """
         values = np.ascontiguousarray(self.expected)
         self._poison = masks.mask(values.nbytes, next(iter(self.inputs.values()))).over(values)
         self._written.write(memory, self._poison, self._apart)
@@ -170,7 +178,10 @@ class Group:
         return set(np.searchsorted(self._ends, where[bad], "right").tolist())
 
     def settle(self, after: Bytes, ran: NDArray[np.bool_] | None) -> None:
-        """Take over what :meth:`wrong` read of outputs of members that ran, so that what is left differs elsewhere."""
+        """Take over what :meth:`wrong` read of outputs of members that ran, so that what is left differs elsewhere.
+
+        ``after`` is the arena, 1-D ``uint8``; ``ran`` has an element for each member, ``None`` stands for all.
+        """
         self._written.write(after, self.left, ran)
 
     def share(self, place: int) -> slice:
@@ -189,6 +200,8 @@ class Group:
         lost: bool = False,
     ) -> Ran:
         """What became of a member.
+
+        ``memory`` and ``before`` are 1-D ``uint8``, of one length.
 
         Args:
             bench: what it ran on.
@@ -249,13 +262,19 @@ class Ran(NamedTuple):
 
     @property
     def inputs(self) -> dict[str, Array]:
-        """The logical elements of each input."""
+        """The logical elements of each input.
+
+        Each is 1-D, of its tensor's type, in row-major order.
+        """
         share = self.group.share(self.place)
         return {name: array[share] for name, array in self.group.inputs.items()}
 
     @property
     def output(self) -> Array:
-        """The logical output elements, where the dispatch came back."""
+        """The logical output elements, where the dispatch came back.
+
+        1-D, of the output's type, in row-major order.
+        """
         return self.group.left[self.group.share(self.place)]
 
 
@@ -300,7 +319,10 @@ def grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
 
 
 def prepare(groups: Sequence[Group], memory: Bytes, masks: Masks) -> None:
-    """Fill a memory that holds the fixed pattern, and poison it."""
+    """Fill a memory that holds the fixed pattern, and poison it.
+
+    ``memory`` is the arena, 1-D ``uint8``.
+    """
     for group in groups:
         group.fill(memory)
     for group in groups:
@@ -318,6 +340,8 @@ def suspected(
     groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, outcomes: Sequence[object]
 ) -> set[int]:
     """Which members came back with something that has to be looked at by itself.
+
+    ``memory`` and ``before`` are 1-D ``uint8``, of one length, which is a multiple of 8.
 
     Args:
         groups: all members.
@@ -351,6 +375,8 @@ def suspected(
 
 def is_changed_outside(member: Member, memory: Bytes, known: Bytes, size: int) -> bool:
     """Whether bytes of a member differ that are not its output's.
+
+    ``memory`` and ``known`` are 1-D ``uint8``, of one length.
 
     Args:
         member: the member.

@@ -245,6 +245,8 @@ def _life(step: Step, laid: Laid) -> Life:
 def asked(bench: Bench, memory: Bytes | None, lives: Sequence[Life], work: int = 0) -> list[BaseException | None]:
     """What the first lives ended in, at least one.
 
+    ``memory`` is 1-D ``uint8``.
+
     Args:
         bench: its implementation is isolated.
         memory: what the lives have parts of; ``None`` where nothing is dispatched.

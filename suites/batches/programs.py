@@ -180,7 +180,10 @@ class Laid:
         self.groups = grouped(bench, self.judged)
 
     def fill(self, memory: Bytes, masks: Masks) -> None:
-        """Fill a memory that holds the fixed pattern, and poison it."""
+        """Fill a memory that holds the fixed pattern, and poison it.
+
+        ``memory`` is the arena, 1-D ``uint8``.
+        """
         for some in by_kind(self._unjudged):
             fill(some, memory)
         prepare(self.groups, memory, masks)
@@ -200,6 +203,8 @@ class Laid:
         size: Callable[[Plan], int],
     ) -> Iterator[Ended]:
         """What became of programs.
+
+        ``after`` and ``before`` are 1-D ``uint8``, of one length.
 
         Args:
             bench: what they ran on.

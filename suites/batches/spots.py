@@ -130,7 +130,10 @@ class Spots:
         self._listed = self._listed + np.repeat(starts[self._few] // dtype.itemsize, self._counts[self._few])
 
     def each(self, of_cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """What is so of each case, for each of its elements."""
+        """What is so of each case, for each of its elements.
+
+        ``of_cases`` has an element for each case; the result is 1-D, with one for each element of all cases.
+        """
         return np.repeat(of_cases, self._counts)
 
     def read(self, memory: Bytes) -> Array:

@@ -26,6 +26,8 @@ def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> 
     """Values that differ from their neighbours: multiples of 1/4 up to 3000, or the whole range of an integer type.
 
     Some lie between -8 and 8: bounds like 2 and 6 leave them apart.
+
+    The result is 1-D, of ``data_type``, with ``count`` elements.
     """
     small = generator.integers(0, 8, count) == 0
     if data_type.is_floating:
@@ -38,7 +40,10 @@ def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> 
 
 
 def with_zeros(integers: Array, generator: np.random.Generator) -> Array:
-    """The same with zero at every twelfth place or so: signs and truth values are one and the same elsewhere."""
+    """The same with zero at every twelfth place or so: signs and truth values are one and the same elsewhere.
+
+    ``integers`` is 1-D; the result has its type and length.
+    """
     return np.where(generator.integers(0, 12, integers.size) == 0, integers.dtype.type(0), integers)
 
 
@@ -50,6 +55,8 @@ def together(
     Some are zero, some of the further inputs equal the first, or are small: comparisons, truth values and shifts give
     the same for all others. At some places all are near zero, since elsewhere arc functions give NaN and powers nothing
     that a type holds. Where a floating-point input gives another type, some are infinite or NaN.
+
+    Each array is 1-D, of its input's type, with ``count`` elements.
     """
     arrays: dict[str, Array] = {}
     for name, data_type in inputs.items():
@@ -70,6 +77,8 @@ def together(
 def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int) -> dict[str, Array]:
     """Seeded values of an only input (:func:`of_type`, with zeros among integers), or of several (:func:`together`).
 
+    Each array is 1-D, of its input's type, with ``count`` elements.
+
     Args:
         inputs: names and types of the inputs.
         output: the output's type; ``None`` where the operator has one input, of its type.
@@ -87,7 +96,10 @@ def drawn(inputs: tuple[tuple[str, DataType], ...], output: DataType | None, cou
 def drawn_once(
     inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int
 ) -> Mapping[str, Array]:
-    """The same for few, drawn once, in arrays that nobody can write to."""
+    """The same for few, drawn once, in arrays that nobody can write to.
+
+    Each array is 1-D, of its input's type, with ``count`` elements.
+    """
     types = tuple([data_type for _, data_type in inputs])
     if output is not None and not _shows_infinities(types, output):
         output = types[0]  # which one makes no other difference
@@ -131,7 +143,10 @@ def distinguishing(arrays: Mapping[str, Array], expected: Array) -> list[NDArray
 
 
 def without_zero(array: Any) -> Array:
-    """The elements with ones for zeros and subnormals."""
+    """The elements with ones for zeros and subnormals.
+
+    The result has the type and shape of ``array``.
+    """
     values = np.asarray(array)
     if values.dtype.kind != "f":
         return np.where(values == 0, values.dtype.type(1), values)
@@ -139,7 +154,10 @@ def without_zero(array: Any) -> Array:
 
 
 def singles(types: Mapping[str, DataType]) -> dict[str, Array]:
-    """An ordinary element for each tensor that has one: a scale, or a small integer."""
+    """An ordinary element for each tensor that has one: a scale, or a small integer.
+
+    Each array has one element, of its tensor's type.
+    """
     return {
         name: np.array([_SCALE if data_type.is_floating else _ZERO_POINT], data_type.numpy)
         for name, data_type in types.items()
@@ -147,7 +165,10 @@ def singles(types: Mapping[str, DataType]) -> dict[str, Array]:
 
 
 def middle_reversed(elements: Array) -> Array:
-    """The elements with those of the middle third in the opposite order."""
+    """The elements with those of the middle third in the opposite order.
+
+    ``elements`` is 1-D; the result has its type and length.
+    """
     start, end = elements.size // 3, elements.size - elements.size // 3
     return np.concatenate([elements[:start], elements[start:end][::-1], elements[end:]])
 

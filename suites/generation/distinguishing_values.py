@@ -99,7 +99,10 @@ def _steps(data_type: DataType) -> Array:
 
 @lru_cache(maxsize=32)
 def seams(data_type: DataType) -> Array:
-    """Numbers at each seam, next to it and a little farther on both sides, of both signs."""
+    """Numbers at each seam, next to it and a little farther on both sides, of both signs.
+
+    The result is 1-D, of ``data_type``, without a bit pattern twice.
+    """
     with np.errstate(over="ignore"):
         own = np.array(_SEAMS).astype(data_type.numpy)
         near = np.concatenate([neighbours(own, data_type), *(own * own.dtype.type(1 + step / 256) for step in (-1, 1))])
@@ -110,6 +113,8 @@ def seams(data_type: DataType) -> Array:
 @lru_cache(maxsize=256)
 def alone(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = False) -> Array:
     """Values of an only input: all of 8 bits; of others the boundary lattice, ties, seams and even steps.
+
+    The result is 1-D, of ``data_type``, without a bit pattern twice.
 
     Args:
         data_type: their type.
@@ -131,7 +136,10 @@ def alone(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = Fals
 
 @lru_cache(maxsize=256)
 def for_all(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = False) -> Array:
-    """Values of an only input of which each is tried as the one that is repeated everywhere; arguments as before."""
+    """Values of an only input of which each is tried as the one that is repeated everywhere; arguments as before.
+
+    The result is 1-D, of ``data_type``.
+    """
     own = turns(data_type, around)
     if not data_type.is_floating:
         return np.unique(own)
@@ -143,6 +151,8 @@ def for_all(data_type: DataType, around: tuple[Any, ...] = (), *, nan: bool = Fa
 @lru_cache(maxsize=256)
 def turns(data_type: DataType, around: tuple[Any, ...] = ()) -> Array:
     """Values of which each has its turn as the one that is repeated: both signs of many magnitudes, NaN among them.
+
+    The result is 1-D, of ``data_type``.
 
     Args:
         data_type: the type of the values.

@@ -36,7 +36,10 @@ def _frozen(values: Array) -> Array:
 
 
 def neighbours(values: Iterable[Any], data_type: DataType) -> Array:
-    """Each value with the next one below and above, of the type; limits stay where they are."""
+    """Each value with the next one below and above, of the type; limits stay where they are.
+
+    The result is 1-D, of ``data_type``: all values, then all below, then all above.
+    """
     array = np.asarray(list(values), data_type.numpy)
     if data_type.is_floating:
         with np.errstate(over="ignore"):
@@ -87,6 +90,8 @@ def inputs(data_type: DataType, around: Iterable[Any] = ()) -> Array:
     """Inputs for any operator, of both signs, each with its neighbours; no NaN.
 
     Zeros, powers of two, small multiples of 1/4, the type's limits, infinities, and the values ``around``.
+
+    The result is 1-D, of ``data_type``.
     """
     special = [value for value in around if np.isfinite(value)]
     if not special:
@@ -98,7 +103,10 @@ def inputs(data_type: DataType, around: Iterable[Any] = ()) -> Array:
 
 
 def every_pattern(data_type: DataType, *, nan: bool = False) -> Array:
-    """All values of an 8- or 16-bit type; NaN patterns only on demand."""
+    """All values of an 8- or 16-bit type; NaN patterns only on demand.
+
+    The result is 1-D, of ``data_type``.
+    """
     bits = np.arange(1 << (8 * data_type.itemsize), dtype=data_type.bits_dtype)
     values = bits.view(data_type.numpy)
     return values[~np.isnan(values)] if data_type.is_floating and not nan else values
@@ -106,7 +114,10 @@ def every_pattern(data_type: DataType, *, nan: bool = False) -> Array:
 
 @lru_cache(maxsize=32)
 def nans(data_type: DataType) -> Array:
-    """NaNs of either sign, quiet and signalling: each bit of the payload alone, all of them, a quiet one with one."""
+    """NaNs of either sign, quiet and signalling: each bit of the payload alone, all of them, a quiet one with one.
+
+    The result is 1-D, of ``data_type``.
+    """
     information = np.finfo(data_type.numpy)
     mantissa = information.nmant
     exponent = ((1 << information.nexp) - 1) << mantissa
@@ -119,7 +130,10 @@ def nans(data_type: DataType) -> Array:
 
 @lru_cache(maxsize=32)
 def subnormals(data_type: DataType) -> Array:
-    """Subnormal numbers of both signs, from the smallest to the largest, and the smallest normal ones as a control."""
+    """Subnormal numbers of both signs, from the smallest to the largest, and the smallest normal ones as a control.
+
+    The result is 1-D, of ``data_type``.
+    """
     information = np.finfo(data_type.numpy)
     patterns = [1, 2, 3, *(1 << bit for bit in range(2, information.nmant)), (1 << information.nmant) - 1]
     positive = np.array([*patterns, 1 << information.nmant], data_type.bits_dtype).view(data_type.numpy)
@@ -128,7 +142,10 @@ def subnormals(data_type: DataType) -> Array:
 
 @lru_cache(maxsize=32)
 def ties(data_type: DataType) -> Array:
-    """K + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs."""
+    """K + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs.
+
+    The result is 1-D, of ``data_type``.
+    """
     information = np.finfo(data_type.numpy)
     bases = [np.arange(0, 64)]
     for exponent in range(6, information.nmant):
@@ -141,13 +158,19 @@ def ties(data_type: DataType) -> Array:
 
 @lru_cache(maxsize=32)
 def near_ties(data_type: DataType) -> Array:
-    """The two neighbours of every tie: 0.49999997 and 0.50000006 among them."""
+    """The two neighbours of every tie: 0.49999997 and 0.50000006 among them.
+
+    The result is 1-D, of ``data_type``.
+    """
     exact = ties(data_type)
     return _frozen(neighbours(exact, data_type)[exact.size :])
 
 
 def integers(data_type: DataType) -> Array:
-    """Floating-point integers, up to where all numbers are: around every power of two, odd ones above all."""
+    """Floating-point integers, up to where all numbers are: around every power of two, odd ones above all.
+
+    The result is 1-D, of ``data_type``.
+    """
     information = np.finfo(data_type.numpy)
     parts = [np.arange(0, 130, dtype=np.float64)]
     for exponent in range(7, information.maxexp):
@@ -291,7 +314,10 @@ def usual_bounds(data_type: DataType, *, as_float: bool) -> list[tuple[Any, Any]
 
 @lru_cache(maxsize=32)
 def kinds(data_type: DataType) -> Mapping[str, Array]:
-    """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once."""
+    """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once.
+
+    Each array is 1-D, of ``data_type``.
+    """
     return MappingProxyType({name: _frozen(values) for name, values in _kinds(data_type).items()})
 
 
@@ -322,6 +348,8 @@ def shortcuts(data_type: DataType) -> Array:
 
     Neutral ones, powers of two, counts of half the bits and more, limits, both zeros, the least number, infinities,
     NaN; integers that no float holds.
+
+    The result is 1-D, of ``data_type``.
     """
     if data_type.is_floating:
         known = np.finfo(data_type.numpy)

@@ -53,11 +53,17 @@ class Elements:
 
     @property
     def first(self) -> Array:
-        """The elements of the first input."""
+        """The elements of the first input.
+
+        1-D, of that input's type.
+        """
         return next(iter(self.arrays.values()))
 
     def each(self, change: Callable[[Array], Array]) -> Elements:
-        """The elements with each array changed; tensors of one element stay as they are."""
+        """The elements with each array changed; tensors of one element stay as they are.
+
+        ``change`` is given a 1-D array of an input's type, and gives one.
+        """
         return Elements({name: change(array) for name, array in self.arrays.items()}, self.single, self.order)
 
     def with_single(self, single: Mapping[str, Any]) -> Elements:

@@ -38,7 +38,10 @@ def _typed(values: Any, data_type: DataType) -> Array:
 
 @lru_cache(maxsize=32)
 def few_edges(data_type: DataType) -> Array:
-    """Some hundred values of a type: zeros, small ones, powers of two with neighbours, limits; infinities, NaNs."""
+    """Some hundred values of a type: zeros, small ones, powers of two with neighbours, limits; infinities, NaNs.
+
+    The result is 1-D, of ``data_type``.
+    """
     if data_type.is_floating:
         own: Any = data_type.numpy.type
         information = np.finfo(data_type.numpy)
@@ -137,7 +140,10 @@ def _of_alike(data_type: DataType) -> Iterator[tuple[Array, Array]]:
 
 
 def tuple_of(left: Array, other: Array) -> tuple[Array, Array]:
-    """All pairs of two arrays' elements."""
+    """All pairs of two arrays' elements.
+
+    Both arrays are 1-D; each result is 1-D, with an element for each pair.
+    """
     return np.repeat(left, other.size), np.tile(other, left.size)
 
 
@@ -182,14 +188,20 @@ def _edge_arrays(types: tuple[DataType, ...], seed: int) -> tuple[Array, ...]:
 
 
 def edges(tensors: SignatureTensors) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
-    """Edge values of all inputs together, with each of a few elements of the tensors that have only one."""
+    """Edge values of all inputs together, with each of a few elements of the tensors that have only one.
+
+    Given are the arrays of the inputs, 1-D and of one length, and those of the tensors of one element.
+    """
     arrays = dict(zip(tensors.inputs, _edge_arrays(tuple(tensors.inputs.values()), tensors.seed), strict=True))
     for single in _shared_out(tensors):
         yield arrays, single
 
 
 def mixed(types: Mapping[str, DataType], seed: int) -> dict[str, Array]:
-    """The boundary lattice of each input, each but the first in another order."""
+    """The boundary lattice of each input, each but the first in another order.
+
+    Each array is 1-D, of its input's type; all have one length.
+    """
     generator = np.random.Generator(np.random.PCG64(seed + 17))
     arrays = {name: edge_values.inputs(data_type) for name, data_type in types.items()}
     count = max(array.size for array in arrays.values())
@@ -211,6 +223,8 @@ def _shared_out(tensors: SignatureTensors) -> list[dict[str, Array]]:
 def singles(types: Mapping[str, DataType], nonzero: Collection[str] = ()) -> Iterator[dict[str, Array]]:
     """Elements for the tensors that have one: scales with zero points, each value of either with an ordinary other.
 
+    Each array has one element, of its tensor's type.
+
     Args:
         types: the tensors that have one element, with their types.
         nonzero: those of which 0 is not tried.
@@ -227,7 +241,10 @@ def singles(types: Mapping[str, DataType], nonzero: Collection[str] = ()) -> Ite
 
 
 def everything(tensors: SignatureTensors) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
-    """All patterns of one input of 8 or 16 bits, all pairs of two of 8 bits; nothing for wider ones."""
+    """All patterns of one input of 8 or 16 bits, all pairs of two of 8 bits; nothing for wider ones.
+
+    Given are the arrays of the inputs, 1-D and of one length, and those of the tensors of one element.
+    """
     types = list(tensors.inputs.values())
     bits = 8 * sum(data_type.itemsize for data_type in types)
     if bits > 16:

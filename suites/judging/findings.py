@@ -148,7 +148,10 @@ def acceptable_text(acceptance: Acceptance, data_type: DataType, index: int = 0)
 
 
 def inputs_text(inputs: Mapping[str, Array], index: int, as_text: Callable[[Any], str] = text) -> str:
-    """The elements that an output element is made of: of several inputs each with its tensor's name."""
+    """The elements that an output element is made of: of several inputs each with its tensor's name.
+
+    ``inputs`` holds 1-D arrays of one length by the tensors' names; ``index`` is a place in them.
+    """
     if len(inputs) == 1:
         (only,) = inputs.values()
         return as_text(only[index])
@@ -156,18 +159,27 @@ def inputs_text(inputs: Mapping[str, Array], index: int, as_text: Callable[[Any]
 
 
 def shown(inputs: Mapping[str, Array], index: int, output: Any) -> str:
-    """One line: which inputs gave what, a value or words."""
+    """One line: which inputs gave what, a value or words.
+
+    ``inputs`` holds 1-D arrays of one length by the tensors' names; ``index`` is a place in them.
+    """
     input_text, gave = inputs_text(inputs, index), output if isinstance(output, str) else text(output)
     return f"input {input_text} gives {gave}" if len(inputs) == 1 else f"{input_text} give {gave}"
 
 
 def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:
-    """The elements of every input that an output element is made of."""
+    """The elements of every input that an output element is made of.
+
+    ``inputs`` holds 1-D arrays of one length by the tensors' names; ``index`` is a place in them.
+    """
     return tuple(array[index] for array in inputs.values())
 
 
 def suspects_of(inputs: Mapping[str, Array], indices: Array) -> tuple[Suspect, ...]:
-    """The first few distinct suspects among the elements at ``indices``."""
+    """The first few distinct suspects among the elements at ``indices``.
+
+    ``inputs`` holds 1-D arrays of one length by the tensors' names; ``indices`` are places in them.
+    """
     suspects: dict[bytes, Suspect] = {}
     for index in indices[: 8 * MOST_SUSPECTS]:
         suspect = suspect_of(inputs, index)
@@ -176,7 +188,10 @@ def suspects_of(inputs: Mapping[str, Array], indices: Array) -> tuple[Suspect, .
 
 
 def simplest_first(inputs: Mapping[str, Array], indices: Array) -> Array:
-    """The indices in the order of how soon a reader grasps their elements."""
+    """The indices in the order of how soon a reader grasps their elements.
+
+    ``inputs`` holds 1-D arrays of one length by the tensors' names; ``indices`` are places in them.
+    """
     key = sum(simplicity(array[indices]) for array in inputs.values())
     return np.asarray(indices[np.argsort(np.asarray(key), kind="stable")])
 
@@ -190,7 +205,10 @@ def streams_of(case: Case, elements: Iterable[Any]) -> Streams:
 
 
 def turned_values(case: Case, turn: Callable[[Array], Array]) -> Streams:
-    """The case's values in another order, each tensor's by itself."""
+    """The case's values in another order, each tensor's by itself.
+
+    ``turn`` is given the 1-D array of a tensor's elements, in row-major order, and gives one of the same length.
+    """
     inputs = case.operator.inputs
     return streams_of(case, (turn(values.array(inputs[name].element_count)) for name, values in case.values.items()))
 
@@ -213,7 +231,10 @@ _backwards = lru_cache(maxsize=1 << 11)(_reversed)
 
 
 def filled_with(case: Case, inputs: Mapping[str, Array]) -> Streams:
-    """Streams of the logical elements of a dispatch; of a tensor of one element its only one."""
+    """Streams of the logical elements of a dispatch; of a tensor of one element its only one.
+
+    ``inputs`` holds 1-D arrays by the tensors' names, in row-major order.
+    """
     return streams_of(
         case, (array[:1] if case.operator.tensors[name].element_count == 1 else array for name, array in inputs.items())
     )
@@ -265,7 +286,10 @@ def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
 
 
 def with_neighbours(finding: Finding, outputs: Mapping[OperatorDesc, Array]) -> Finding:
-    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
+    """The finding with each kernel that was alive, and what it gave for the element that is shown.
+
+    ``outputs`` holds the elements of each kernel's output, 1-D.
+    """
     case = finding.case
     details = []
     for number, operator in enumerate(case.beside, start=1):

@@ -105,7 +105,10 @@ _MARKS = (1, 2, 3, 5, 0, 7, 50, 100, -1, -2, -7, 0.25, 0.5, -0.5, 2.5, 1000, -10
 
 
 def marks(data_type: DataType) -> Array:
-    """Plain values of the type, with its limits: what is put where it must not be read."""
+    """Plain values of the type, with its limits: what is put where it must not be read.
+
+    The result is 1-D, of ``data_type``.
+    """
     if data_type.is_floating:
         greatest = float(np.finfo(data_type.numpy).max)
         return np.array([*_MARKS, greatest, -greatest], data_type.numpy)
@@ -297,6 +300,8 @@ def judge_run(
     bench: Bench, case: Case, oracle: Oracle, run: Callable[[Arena], Outcome], repeat: Callable[[Array], Outcome]
 ) -> Judgement:
     """Judge a dispatch of the case.
+
+    ``repeat`` is given the poison: a value for each output element, of the output's type.
 
     Args:
         bench: the bench.

@@ -44,7 +44,10 @@ def _inputs(execution: Execution, index: int) -> str:
 def relation(
     case: Case, executions: tuple[Execution, ...], wrong: Array, description_of: Callable[[int], str]
 ) -> Judgement:
-    """The judgement of a property; ``description_of(i)`` says what element i shows."""
+    """The judgement of a property; ``description_of(i)`` says what element i shows.
+
+    ``wrong`` holds the places of the wrong elements in the 1-D output, ascending.
+    """
     first = executions[0]
     findings: tuple[Finding, ...] = ()
     if wrong.size:
@@ -73,14 +76,20 @@ def relation(
 
 
 def compared(values: Array) -> Array:
-    """What a comparison may take values for: FLOAT32 subnormals for zeros (latitude ``subnormals``)."""
+    """What a comparison may take values for: FLOAT32 subnormals for zeros (latitude ``subnormals``).
+
+    The result has the type and shape of ``values``.
+    """
     if values.dtype != np.float32:
         return values
     return np.where(np.abs(values) < np.finfo(values.dtype).smallest_normal, values.dtype.type(0), values)
 
 
 def same_values(a: Array, b: Array) -> NDArray[np.bool_]:
-    """Element-wise sameness with every latitude that two runs of one implementation may use between them."""
+    """Element-wise sameness with every latitude that two runs of one implementation may use between them.
+
+    ``a`` and ``b`` are of one type and one shape, that of the mask.
+    """
     same = compared(a) == compared(b)
     if a.dtype.kind == "f":
         same |= np.isnan(a) & np.isnan(b)
@@ -228,7 +237,10 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
 
 
 def by_formula_names(table: OperatorTable, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The elements of each input by the name that the formula has for it."""
+    """The elements of each input by the name that the formula has for it.
+
+    Each array is 1-D, of its tensor's type, and is not copied.
+    """
     return {name: inputs[member] for name, member in table.formula_names.items() if member in inputs}
 
 

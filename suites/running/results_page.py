@@ -20,7 +20,7 @@ def kept_baselines() -> list[Path]:
 
 
 def results_page(results: Mapping[str, Any], tables: Tables, baseline: Path | None = None) -> str:
-    """What ``results.html`` holds.
+    """The HTML page of a run, ``results.html``, as text.
 
     Args:
         results: a results document.

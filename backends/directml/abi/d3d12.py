@@ -250,7 +250,7 @@ class D3D12_BUFFER_UAV(ctypes.Structure):
 
 
 class D3D12_UNORDERED_ACCESS_VIEW_DESC(ctypes.Structure):
-    """A view that reads and writes; of its union only the buffer, which is its largest member."""
+    """A view that reads and writes (d3d12.h); of its union only the buffer, which is its largest member."""
 
     _fields_: ClassVar = [("Format", I32), ("ViewDimension", I32), ("Buffer", D3D12_BUFFER_UAV)]
 

@@ -27,7 +27,10 @@ def _known(data_type: DataType) -> Array:
 
 
 def elements(data_type: DataType, count: int, generator: Generator) -> Array:
-    """Elements of a type: lattice values, and bit patterns that are no NaN."""
+    """Elements of a type: lattice values, and bit patterns that are no NaN.
+
+    The result is 1-D, of ``data_type``, with ``count`` elements.
+    """
     known = _known(data_type)[generator.integers(0, _known(data_type).size, count)]
     patterns = generator.integers(0, 1 << 8 * data_type.itemsize, count, data_type.bits_dtype).view(data_type.numpy)
     wanted = generator.integers(0, 2, count) == 1

@@ -174,6 +174,8 @@ def poison_for(target: Target, tensor: Tensor) -> int:
 
     It is one for all elements of a tensor and follows from no result, so it reveals nothing about any. Where an output
     does equal it, a second dispatch with another pattern decides.
+
+    The pattern is an unsigned integer of the output type's width.
     """
     if target.kind == "bounds":
         return _MINUS_INFINITY_FLOAT16  # all outputs are finite there

@@ -254,7 +254,7 @@ class Alone:
 
 
 def together(jobs: Iterable[Job], most: int) -> Iterator[tuple[Target, list[Block]]]:
-    """Jobs that follow each other on one target, up to so many together."""
+    """Jobs grouped by target: those that follow each other on one, at most ``most`` in a group."""
     for _, run in itertools.groupby(jobs, key=lambda job: job[1].target):
         while some := list(itertools.islice(run, most)):
             yield some[0][0], [block for _, block in some]
