@@ -41,6 +41,7 @@ def bare(device: WgpuDevice, size: int) -> Run:
     """A function that sends ``size`` bytes to ``device`` and back, with one dispatch between.
 
     Everything is made before, as the backend keeps everything between dispatches. ``size`` is a multiple of 16.
+    The function takes 1-D ``uint8`` of that size, and overwrites it with what came back.
     """
     wgpu: Any = load_wgpu()
     handle, usage = device.handle, wgpu.BufferUsage

@@ -251,7 +251,10 @@ def encoded(space: Space, levels: Mapping[str, str | None]) -> str:
 
 
 def decoded(space: Space, rows: Collection[str]) -> NDArray[np.intp]:
-    """Positions of levels, one row each, -1 where there is none; what is no row of the space is left out."""
+    """Positions of levels, one row each, -1 where there is none; what is no row of the space is left out.
+
+    The result is 2-D: a row for each text, a column for each factor of the space.
+    """
     sizes = [len(factor.levels) for factor in space.factors]
     positions = []
     for row in rows:

@@ -40,7 +40,7 @@ _STATE = ("execution.independent", "execution.repeatable", *MEMORY_CLAUSES)
 
 
 def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
-    """The kernel runs between kernels of the same attributes on other tensors, which ran before and are alive.
+    """The judgement of a kernel between others of its attributes on other tensors, which ran before and are alive.
 
     Some were made before it and some after. Each kind of tensors that differ in much has its turn; those that differ
     in one respect stand beside it together, and one by one where something is wrong then. What is wrong with one of

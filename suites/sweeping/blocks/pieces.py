@@ -37,7 +37,7 @@ def judge_tensor(
     """Judge a tensor's outputs.
 
     Returns:
-        How many elements of the inputs changed, and the places of elements that hold the poison.
+        How many elements of the inputs changed, and the places of elements that hold the poison, in 1-D arrays.
     """
     if isinstance(judge, SeveralJudge):
         return _judge_several(judge, memory, target, tensor, totals, poison)
