@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+import pkgutil
+import re
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.approximation.exactly import ApproximateOracle
@@ -57,6 +64,22 @@ class Vector:
 
     def with_output(self, output: np.ndarray) -> Vector:
         return replace(self, output=output)
+
+
+def onnx_cases(names: Set[str]) -> list[Any]:
+    """ONNX's node tests from its modules that name one of these operators; those of all others take long to make."""
+    package = importlib.import_module("onnx.backend.test.case.node")
+
+    def import_named(_: ModuleType) -> None:
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            place = None if module.ispkg else find_spec(module.name)
+            text = Path(place.origin).read_text(encoding="utf-8") if place and place.origin else ""
+            if names & set(re.findall(r"\w+", text)):
+                importlib.import_module(module.name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(package, "import_recursive", import_named)
+        return list(package.collect_testcases(None))
 
 
 def is_listed(tables: Tables, vector: Vector) -> bool:

@@ -19,7 +19,14 @@ import pytest
 
 from dmlcts.backends.onnxruntime.operators import COUNTERPARTS
 from dmlcts.suites.selftest.family.family_tables import family
-from dmlcts.suites.selftest.oracles.published_vectors import Vector, accepted_of, is_listed, refused, unnoticed
+from dmlcts.suites.selftest.oracles.published_vectors import (
+    Vector,
+    accepted_of,
+    is_listed,
+    onnx_cases,
+    refused,
+    unnoticed,
+)
 
 pytestmark = pytest.mark.skipif(find_spec("onnx") is None, reason="the node tests are made by the package onnx")
 
@@ -45,12 +52,26 @@ WITHOUT = {"ADD1", "CLIP", "CLIP1", "ROUND HALVES_TO_NEAREST_EVEN", "THRESHOLD"}
 """Judged elsewhere, or ONNX's operator of the same name is another's: Add is ADD, Max is MAX."""
 
 
+NAMES = (
+    {row.name for row in COUNTERPARTS.values() if row.name}
+    | {*OVER_BYTES}
+    | {
+        "Add",
+        "BitShift",
+        "IsInf",
+        "Max",
+        "Mod",
+    }
+)
+"""ONNX's operators that have a counterpart."""
+
+
 @cache
 def cases() -> dict[str, tuple[str, Any]]:
     """Every node test of one node that has a counterpart, with the operator that it is one of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some operators' cases overflow on purpose
-        collected = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
+        collected = onnx_cases(NAMES)
     cases_by_name = {}
     for case in collected:
         nodes = case.model.graph.node

@@ -6,7 +6,6 @@ nothing of either; ONNX's cases were written by others for operators of the same
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -42,6 +41,7 @@ from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     TABLES,
     describe,
 )
+from dmlcts.suites.selftest.oracles.published_vectors import onnx_cases
 
 Real = Any  # gmpy2.mpfr
 Rounding = Callable[[Real], Real]
@@ -431,7 +431,7 @@ def node_cases() -> dict[str, NodeCase]:
     """Every node test of the package that is about Clip or Round, made by the code that the package ships."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the other operators' cases overflow on purpose
-        collected = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
+        collected = onnx_cases({"Clip", "Round"})
     nodes = {case.name: case.model.graph.node for case in collected}
     about = {name for name, graph in nodes.items() if len(graph) == 1 and graph[0].op_type in ("Clip", "Round")}
     cases_by_name = {}
