@@ -16,6 +16,7 @@ from dmlcts.backends.interpreter import keep_children_safe, own_python, safe_env
 from dmlcts.suites.cases import bench
 from dmlcts.suites.cases.memory import Masks
 from dmlcts.suites.selftest.command_server import SECONDS, CommandServer
+from dmlcts.suites.selftest.reading_once import reading_once
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,13 @@ def foreseen_masks() -> Iterator[None]:
     """Let benches in this process draw the same poison each time: some tests count dispatches, and chance adds one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "drawn_masks", lambda: Masks(7))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _built_in_tables_are_read_once() -> Iterator[None]:
+    """Keep tests from parsing again what another has parsed."""
+    with reading_once():
         yield
 
 
