@@ -19,6 +19,9 @@ from dmlcts.reports.documents.wording import short
 
 _REPEATABLE = "execution.repeatable"
 
+LEAVES_OUT = "!"
+"""Begins a pattern of clauses that are left out."""
+
 
 def _names(selection: Mapping[str, Any], kind: str) -> Sequence[str]:
     names = selection.get(kind) or ()
@@ -29,10 +32,26 @@ def _patterns(selection: Mapping[str, Any]) -> Sequence[str]:
     return _names(selection, "clauses")
 
 
+def chooses(patterns: Sequence[str], clause: str) -> bool:
+    """Whether some patterns select a clause.
+
+    Args:
+        patterns: ids and globs, in any order. One that begins with ``!`` leaves clauses out, whatever the others
+            select. Without one that selects, all clauses are selected.
+        clause: its id.
+    """
+    selecting = [pattern for pattern in patterns if not pattern.startswith(LEAVES_OUT)]
+    leaving_out = [pattern[1:] for pattern in patterns if pattern.startswith(LEAVES_OUT)]
+
+    def among(globs: Sequence[str]) -> bool:
+        return any(fnmatch.fnmatchcase(clause, glob) for glob in globs)
+
+    return (not selecting or among(selecting)) and not among(leaving_out)
+
+
 def selects(selection: Mapping[str, Any], clause: str) -> bool:
     """Whether a run's selection holds the clause; "", no single clause, is in every selection."""
-    patterns = _patterns(selection)
-    return not patterns or not clause or any(fnmatch.fnmatchcase(clause, pattern) for pattern in patterns)
+    return not clause or chooses(_patterns(selection), clause)
 
 
 def selects_place(selection: Mapping[str, Any], operator: str, data_type: str) -> bool:

@@ -119,9 +119,15 @@ class Tables:
             raise UsageError(f"no clause {identifier!r}", self.clause_mend(identifier))
         return self._clauses[identifier][0]
 
-    def clause_mend(self, written: str) -> str:
-        """What to do about an id or a pattern of clauses that fits none: the likely id, and where all are listed."""
-        return did_you_mean(written, self._clauses, "`dmlcts run --list -v` lists the clauses")
+    def clause_mend(self, written: str, sign: str = "") -> str:
+        """What to do about an id or a pattern of clauses that fits none: the likely id, and where all are listed.
+
+        Args:
+            written: the id or pattern.
+            sign: what stood before it, and has to stand before the likely id.
+        """
+        mend = "`dmlcts run --list -v` lists the clauses"
+        return did_you_mean(sign + written, [sign + identifier for identifier in self._clauses], mend)
 
     def applied_operators(self, identifier: str) -> tuple[str, ...]:
         """The operators that a clause's relation applies: SIGN and NEGATE of ``SIGN(NEGATE(x)) == -SIGN(x)``.

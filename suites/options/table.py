@@ -139,7 +139,7 @@ _JUDGED: Final = (
     Option(
         "clauses",
         ("--clause",),
-        "Only these clauses ('clip.cast.*,clip.nan.*'); repeatable.",
+        "Only these clauses ('clip.cast.*,clip.nan.*'), or all but these ('!max.pair'); repeatable.",
         at=(
             "run",
             "probe",
@@ -399,7 +399,7 @@ _RUNNING: Final = (
             At(
                 "run",
                 help="Run in N processes (or `auto`); more than 1 need pytest-xdist. Default: 1; for directml on the "
-                "software adapter one a processor, at most 16, unless clauses are selected.",
+                "software adapter one a processor, at most 16, unless clauses are named.",
             ),
             At("compare", help="Run each in N processes (or `auto`)."),
             At("migrate", help="Judge in N processes (or `auto`)."),

@@ -1,7 +1,7 @@
 """The value of an option of a run: read from what was typed, as plain data for the journal, as arguments of pytest.
 
-An option is read by its kind (:func:`read_value`), and ``--shard 1/4`` by :func:`read_shard`. A feature level, a data
-type and waivers have readers of their own, called by
+An option is read by its kind (:func:`read_value`), and ``--shard 1/4`` by :func:`read_shard`; patterns of clauses are
+checked by :func:`check_clauses`. A feature level, a data type and waivers have readers of their own, called by
 :meth:`Settings.read <dmlcts.suites.running.options.Settings.read>`.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dmlcts.backends.registry import parse_options
+from dmlcts.reports.documents.selecting import LEAVES_OUT, chooses
 from dmlcts.specs import FeatureLevel, UsageError
+from dmlcts.specs.tables import Tables
 from dmlcts.suites.options.option import Kind, Option
 
 
@@ -62,6 +64,25 @@ def read_shard(text: str) -> tuple[int, int]:
     if pair is None or int(pair[1]) > int(pair[2]):
         raise UsageError(f"the shard {text!r} is not one of so many", "write for example --shard 1/4")
     return int(pair[1]), int(pair[2])
+
+
+def check_clauses(patterns: Sequence[str], tables: Tables) -> None:
+    """Refuse patterns of clauses that mean nothing: ``clip.*``, or ``!max.pair`` for what is left out.
+
+    Args:
+        patterns: as read from ``--clause``.
+        tables: the tables whose clauses they are of.
+
+    Raises:
+        UsageError: a pattern matches no clause, or together they leave none.
+    """
+    for pattern in patterns:
+        sign = LEAVES_OUT if pattern.startswith(LEAVES_OUT) else ""
+        wanted = pattern.removeprefix(sign)
+        if not any(chooses((wanted,), clause.id) for clause in tables.clauses):
+            raise UsageError(f"no clause matches {pattern!r}", tables.clause_mend(wanted, sign))
+    if not any(chooses(patterns, clause.id) for clause in tables.clauses):
+        raise UsageError("--clause leaves out every clause that it selects", "leave out fewer")
 
 
 def _plain_noun(row: Option) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from dmlcts.backends import Backend, DeviceInfo
 from dmlcts.backends.registry import resolve
 from dmlcts.reports.documents import waivers as waiving
 from dmlcts.reports.documents.results import describe_device, suite_version
+from dmlcts.reports.documents.selecting import LEAVES_OUT, chooses
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
@@ -26,7 +26,14 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.options.option import PYTEST, Option, OptionTable
 from dmlcts.suites.options.table import DEFAULT_BACKEND, DEFAULT_TIMEOUT, OPTIONS
-from dmlcts.suites.options.value import arguments_of, is_plain_value, plain_value, read_shard, read_value
+from dmlcts.suites.options.value import (
+    arguments_of,
+    check_clauses,
+    is_plain_value,
+    plain_value,
+    read_shard,
+    read_value,
+)
 
 _ATTRIBUTES = {"feature_level": "level"}
 """Options whose attribute of `Settings` has another name."""
@@ -98,7 +105,7 @@ class Settings:
         results: the results folder.
         operators: full names; empty for all.
         data_types: names; empty for all.
-        clauses: clause ids and globs; empty for all.
+        clauses: clause ids and globs, those that are left out with ``!`` before them; empty for all.
         level: the level to judge at; ``None`` for the one that the device claims.
         profile: how much to generate.
         seed: for everything that is drawn.
@@ -159,9 +166,7 @@ class Settings:
             if name.upper() not in DataType.__members__:
                 mend = f"choose from {', '.join(DataType.__members__)}"
                 raise UsageError(f"no data type {name!r}", did_you_mean(name, DataType.__members__, mend))
-        for pattern in value["clauses"]:
-            if not any(fnmatch.fnmatchcase(clause.id, pattern) for clause in tables.clauses):
-                raise UsageError(f"no clause matches {pattern!r}", tables.clause_mend(pattern))
+        check_clauses(value["clauses"], tables)
         level, shard = value.pop("feature_level"), value["shard"]
         value |= {
             "level": None if level is None else FeatureLevel.parse(level),
@@ -264,7 +269,12 @@ class Settings:
 
     def selects_clause(self, clause: str) -> bool:
         """Whether the selection holds this clause."""
-        return not self.clauses or any(fnmatch.fnmatchcase(clause, pattern) for pattern in self.clauses)
+        return chooses(self.clauses, clause)
+
+    @property
+    def names_clauses(self) -> bool:
+        """Whether the selection names clauses that it holds, which are few, and not only those that it leaves out."""
+        return not all(pattern.startswith(LEAVES_OUT) for pattern in self.clauses)
 
     def subject(self, table: OperatorTable, signature: Signature, level: FeatureLevel) -> Subject:
         """What a test is given: the operator on the signature, at the level that is judged."""

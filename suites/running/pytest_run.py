@@ -80,9 +80,9 @@ def usual_processes(settings: Settings) -> int:
 
     Several only for DirectML on the software adapter, of which every process has its own: as many as there are
     processors, at most 16. One, too, where it is not isolated or pytest-xdist is not installed, and where clauses are
-    selected: few cases take less time than a process takes to start.
+    named: few cases take less time than a process takes to start.
     """
-    if settings.backend != "directml" or settings.clauses or settings.isolation == "none":
+    if settings.backend != "directml" or settings.names_clauses or settings.isolation == "none":
         return 1
     from dmlcts.backends.directml.hosting.choosing import is_software  # runs of other backends start without it
 

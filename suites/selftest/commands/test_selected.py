@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dmlcts.specs import UsageError
+from dmlcts.reports.documents.selecting import selects
+from dmlcts.specs import FeatureLevel, UsageError
 from dmlcts.specs.spelling import did_you_mean, likely
 from dmlcts.suites.commands.selected import print_selected
 from dmlcts.suites.families.family import families
@@ -54,6 +55,33 @@ def test_the_shards_of_a_list_are_the_list() -> None:
     assert 0 < parts[0][0].items < whole[0].items < len(families()) + 1
 
 
+MAX_ON_UINT8: dict[str, Any] = {"operators": ("MAX",), "data_types": ("UINT8",)}
+
+
+def test_clauses_are_left_out_of_all_or_of_those_that_are_selected() -> None:
+    (whole,) = selected_by(Settings.read(backend="cpu", **MAX_ON_UINT8))
+    (without,) = selected_by(Settings.read(backend="cpu", **MAX_ON_UINT8, clauses=("!max.pair",)))
+    assert set(whole.clauses) - set(without.clauses) == {"max.pair"}
+    for clauses in (("max.*,!max.pair",), ("!max.pair", "max.*")):
+        (own,) = selected_by(Settings.read(backend="cpu", **MAX_ON_UINT8, clauses=clauses))
+        assert set(own.clauses) == {name for name in without.clauses if name.startswith("max.")}
+    assert "max.pair" not in listed(**MAX_ON_UINT8, clauses=("!max.pair",), verbose=True)
+    with pytest.raises(UsageError, match="leaves out every clause"):
+        Settings.read(backend="cpu", clauses=("max.pair", "!max.*"))
+
+
+def test_what_is_left_out_stays_so_in_a_resumed_run_its_shards_and_its_results() -> None:
+    settings = Settings.read(backend="cpu", **MAX_ON_UINT8, clauses=("!max.pair,!tensor.*",))
+    again = Settings.of(settings.described(), "results", "a journal")
+    assert again.clauses == settings.clauses == ("!max.pair", "!tensor.*")
+    assert "--clause=!max.pair" in settings.arguments()
+    assert not settings.names_clauses
+    rows = {clause for clause, *_ in settings.obliged(FeatureLevel.parse("5.0"))}
+    assert "max.idempotent" in rows
+    assert not {clause for clause in rows if clause == "max.pair" or clause.startswith("tensor.")}
+    assert all(settings.selects_clause(clause) == selects(settings.selection, clause) for clause in (*rows, "max.pair"))
+
+
 def test_an_empty_selection_is_an_error() -> None:
     with pytest.raises(UsageError, match="the selection is empty"):
         selected_by(Settings.read(backend="cpu", data_types=("INT64",), clauses=("round.nan",)))
@@ -80,6 +108,7 @@ def test_a_list_needs_no_backend_and_writes_nothing(dmlcts: Callable[..., Any], 
         ({"operators": ("NEGATION",)}, "did you mean NEGATE?"),
         ({"data_types": ("FLAOT16",)}, "did you mean FLOAT16?"),
         ({"clauses": ("clip.boudns.inverted",)}, "did you mean clip.bounds.inverted?"),
+        ({"clauses": ("!max.piar",)}, "no clause matches '!max.piar'; did you mean !max.pair?"),
     ],
 )
 def test_a_misspelled_name_is_answered_with_the_likely_one(options: dict[str, Any], meant: str) -> None:

@@ -28,6 +28,10 @@ def test_directml_on_the_software_adapter_goes_in_several(options: tuple[str, ..
     assert of(options=options) == 16
 
 
+def test_a_selection_that_only_leaves_clauses_out_goes_in_several() -> None:
+    assert of(clauses=("!max.pair",)) == 16
+
+
 def test_there_are_no_more_processes_than_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytest_run, "usable_processors", lambda: 3)
     assert of() == 3
