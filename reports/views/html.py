@@ -109,6 +109,11 @@ def _loaded(name: str) -> str | None:
         return None
 
 
+def breakable(name: str) -> Markup:
+    """A name that a narrow column may break behind its underscores, full stops and hyphens, rather than anywhere."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_.-])(?=.)", str(visible(name))))
+
+
 @functools.cache
 def environment() -> jinja2.Environment:
     """The template engine as every page uses it: escaping, strict, invisible characters shown."""
@@ -121,6 +126,7 @@ def environment() -> jinja2.Environment:
         finalize=visible,
     )
     made.filters |= {
+        "breakable": breakable,
         "many": many,
         "inline": inline,
         "paragraphs": paragraphs,

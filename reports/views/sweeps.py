@@ -18,7 +18,7 @@ from dmlcts.reports.views.html import environment, error_lines, inlined, templat
 SCHEMA = "dmlcts-sweep/1"
 _BIASES = {"FLOAT32": 127, "FLOAT16": 15}
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 720, 170, 64, 8, 22, 40
-_MOST_TICKS = 9
+_TICK_WIDTH = 48.0  # of the longest label, such as "16 bits"
 
 
 def _power(power: int) -> str:
@@ -36,7 +36,7 @@ def plot(row: Mapping[str, Any]) -> str:
         return ""
     bias = _BIASES.get(row["data_type"], 0)
     low, high = min(counts), max(counts)
-    step = min(24.0, (_WIDTH - _LEFT - _RIGHT) / (high - low + 1))
+    step = min(_TICK_WIDTH, (_WIDTH - _LEFT - _RIGHT) / (high - low + 1))
     decades = max(1, math.ceil(math.log10(max(counts.values()))))
     ground = _HEIGHT - _FOOT
 
@@ -59,7 +59,7 @@ def plot(row: Mapping[str, Any]) -> str:
         axes.append(
             f'<text class="value" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{_power(power)}</text>'
         )
-    every = -(-(high - low + 1) // _MOST_TICKS)
+    every = math.ceil(_TICK_WIDTH / step)
     for exponent in range(low, high + 1, every):
         middle = _LEFT + step * (exponent - low + 0.5)
         axes.append(f'<text class="tick" x="{middle:.1f}" y="{ground + 14}">{name(exponent)}</text>')
