@@ -347,7 +347,7 @@ def describe(info: object) -> DeviceInfo:
 
     Args:
         info: has ``name`` and ``feature_level``; the other fields of :class:`DeviceInfo` are optional,
-            and ``None`` counts as absent.
+            and ``None`` counts as absent. What else a mapping holds is recorded among its ``details``.
 
     Raises:
         ContractError: a field is missing or makes no sense; the message says which, and the mend.
@@ -360,6 +360,10 @@ def describe(info: object) -> DeviceInfo:
 
     values = {field: read(field) for field in DeviceInfo.__dataclass_fields__}
     arguments = {field: value for field, value in values.items() if value is not _MISSING and value is not None}
+    details = arguments.get("details", {})
+    if isinstance(info, Mapping) and isinstance(details, Mapping):
+        further = {key: value for key, value in info.items() if key not in values}
+        arguments["details"] = {**further, **details}
     for field, example in (("name", "'my-device'"), ("feature_level", "'5.0'")):
         if field not in arguments:
             raise ContractError(f"the device's info has no {field}", f"give one, for example {example}")

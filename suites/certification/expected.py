@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from dmlcts.reports.certification.drafts import requires_sweep
 from dmlcts.reports.documents.journal import JournalContent, read_journal
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.number_text import many
@@ -16,6 +17,8 @@ _QUICK_SECONDS = 346.6 / 65
 # Processor seconds of `dmlcts run --backend cpu --isolation none -n 1 --operator OPERATOR --profile PROFILE`, of
 # LOGICAL_NOT and ABS together: quick 29.5, full 92.4, certification 154.4.
 _TIMES_AS_LONG = {"quick": 1.0, "full": 3.1, "certification": 5.2}
+
+_SWEPT = 3 << 32  # every FLOAT32 in ROUND's three modes
 
 
 def expected(settings: Settings, processes: str) -> str:
@@ -42,7 +45,11 @@ def expected(settings: Settings, processes: str) -> str:
             f"and {settings.profile} takes {factor:.1f} times as long on cpu"
         )
     less = "; in several processes it takes less" if processes not in ("", "1") else ""
-    return f"dmlcts: the run of {many(operators, 'operator')} takes about {duration(seconds)} ({source}){less}"
+    line = f"dmlcts: the run of {many(operators, 'operator')} takes about {duration(seconds)} ({source}){less}"
+    level = settings.level or max(table.introduced for table in settings.tables.operators.values())
+    if settings.profile == "certification" and requires_sweep(settings.tables, level, settings.operators or None):
+        line += f"; then a sweep of ROUND judges {_SWEPT:,} elements, and its screen says how long that takes"
+    return line
 
 
 def _earlier(settings: Settings) -> JournalContent | None:

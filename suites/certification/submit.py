@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -145,11 +146,13 @@ class Ran:
         results: its results document.
         shards: the records of its parts, in their order; of a run in one piece, one.
         log: what it said.
+        interrupted: whether somebody pressed Ctrl-C.
     """
 
     results: dict[str, Any]
     shards: tuple[tuple[ItemRecord, ...], ...]
     log: str
+    interrupted: bool = False
 
 
 def _run_now(order: Order) -> Ran:
@@ -158,7 +161,7 @@ def _run_now(order: Order) -> Ran:
         run = pytest_run.execute(order.settings, workers=order.workers)
     if run.complaint is not None:
         raise run.complaint
-    return Ran(load_results(order.settings.results), (tuple(run.records),), log.getvalue())
+    return Ran(load_results(order.settings.results), (tuple(run.records),), log.getvalue(), run.interrupted_by_user)
 
 
 def _run_before(order: Order, print_line: Callable[[str], None]) -> Ran:
@@ -227,6 +230,10 @@ def certify(order: Order, print_line: Callable[[str], None]) -> Verdict:
     ran = _run_before(order, print_line) if order.parts else _run_now(order)
     results = ran.results
     verdict = Verdict(results["verdict"])
+    if ran.interrupted and not order.draft:
+        command = shlex.join(["dmlcts", *order.command, "--from", str(settings.results)])
+        print_line(f"dmlcts: no submission yet; when the run has ended, make it with: {command}")
+        return verdict
     if verdict is not Verdict.CONFORMANT and not order.draft:
         print_line(f"dmlcts: nothing to certify: the verdict is {verdict}; --draft makes a draft of it")
         return verdict

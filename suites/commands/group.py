@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
@@ -10,6 +11,7 @@ import click
 from dmlcts.suites.commands.options import UNAVAILABLE, USAGE
 from dmlcts.suites.console import exit_codes, listeners
 from dmlcts.suites.console.printing import Commands, complain, print_line, print_text
+from dmlcts.suites.options.command_line import TableOption
 
 _MOST_FAULTS = 100
 
@@ -71,11 +73,26 @@ def _leave() -> NoReturn:
 def complain_of(error: click.ClickException) -> None:
     """Say what is wrong with a command's words, and where its help is."""
     context = getattr(error, "ctx", None)
+    if isinstance(error, click.NoSuchOption) and error.possibilities and context is not None:
+        error = click.NoSuchOption(
+            error.option_name, possibilities=_listed(error.possibilities, context.command), ctx=context
+        )
     if context is not None:
         print_text(context.get_usage(), err=True)
         print_line(f"Try '{context.command_path} --help' for help.", err=True)
         print_line("", err=True)
     print_line(f"Error: {error.format_message()}", err=True)
+
+
+def _listed(spellings: Sequence[str], command: click.Command) -> list[str]:
+    """Spellings of options as the help lists them: an earlier spelling gives way to that of today."""
+    today = {
+        old: option.row.spelling
+        for option in command.params
+        if isinstance(option, TableOption)
+        for old in option.row.old
+    }
+    return list(dict.fromkeys(today.get(spelling, spelling) for spelling in spellings))
 
 
 def _stop(error: Exception) -> NoReturn:

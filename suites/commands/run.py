@@ -58,6 +58,8 @@ def run(
     from dmlcts.suites.running import pytest_run as running
     from dmlcts.suites.running.options import Settings
 
+    if quiet and verbose:
+        raise UsageError("-q prints less than usual, and -v prints more", "give one of the two")
     if workers and workers not in ("auto", "logical") and not (workers.isdigit() and int(workers) > 0):
         raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
     if running.in_several_processes(workers):
@@ -78,7 +80,7 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **options)
-    if verbose and not quiet:
+    if verbose:
         print_line("dmlcts: the same with pytest:")
         print_line(f"  {running.shown_command(settings)}")
     if not workers and (processes := running.usual_processes(settings)) > 1:

@@ -12,6 +12,7 @@ from dmlcts.suites.trial.trial import Trial
 
 _FEW = 3
 """Operators that are named; of more there is a count."""
+_DETAILS = ("protocol", "runner", "shared_memory", "refusals", "secret")
 _MOST_CAUSES = 8
 _MOST_COMMANDS = 3
 
@@ -35,14 +36,24 @@ def print_trial(
         f"  device     {info.name}, feature level {info.feature_level}{''.join(f', {part}' for part in parts if part)}"
     )
     for key, value in info.details.items():
-        if key in ("protocol", "runner", "shared_memory", "refusals", "secret"):
+        if key in _DETAILS:
             print_line(f"  {key.replace('_', ' '):<10} {value}")
+    further = sorted(key for key in info.details if key not in _DETAILS)
+    if further:
+        print_line(f"  details    {', '.join(further)}")
     if trial.dispatch is not None:
         print_line(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
     _print_unclaimed(trial, print_line, verbose)
     works = operators_by_types(types_by_operator(attempt for attempt in trial.tried if attempt.right))
     for types, operators in works.items():
         print_line(f"  works      {', '.join(operators)} on {_names(types)}")
+    if trial.accepts:
+        print_line(
+            f"  accepted   {trial.accepts} of tensors of nine dimensions, though no page permits more than eight"
+        )
+        print_line(
+            "             mend: raise InvalidArgument for what the pages forbid; a run fails where it is accepted"
+        )
     causes = trial_causes(trial.tried)
     shown = causes if verbose else causes[:_MOST_CAUSES]
     for cause in shown:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcts.backends import DeviceInfo
 from dmlcts.backends.registry import RUNNERS
-from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs import DataType, FeatureLevel, TensorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -22,6 +22,7 @@ from dmlcts.suites.running.options import Settings
 
 _ELEMENTS = 16
 _MOST_LOSSES = 3
+_MOST_DIMENSIONS = 8
 _MOST_DISPATCHES = 100
 _MOST_SECONDS = 0.25
 _PATIENCE = ("patience", "4")  # seconds that a runner has to say hello here, unless -o patience gives it others
@@ -74,6 +75,8 @@ class Trial:
         tried: each operator and type that the device claims.
         unclaimed: the operators, by short name, with the types that its level obliges and it does not claim.
         dispatch: seconds that a dispatch of a few elements takes, in the middle; ``None`` where none came back.
+        accepts: the operator, by short name, of which a description that is forbidden was accepted; "" where it was
+            refused, or where nothing works.
     """
 
     info: DeviceInfo
@@ -81,6 +84,7 @@ class Trial:
     tried: tuple[Tried, ...]
     unclaimed: Mapping[str, tuple[DataType, ...]]
     dispatch: float | None
+    accepts: str = ""
 
     @property
     def works(self) -> bool:
@@ -117,7 +121,10 @@ def try_backend(settings: Settings) -> Trial:
                 unclaimed[table.short_name] = (*unclaimed.get(table.short_name, ()), data_type)
         tried = tuple(_tried(bench, wanted))
         right = [pair for pair, attempt in zip(wanted, tried, strict=False) if attempt.right]
-        return Trial(bench.info, opening, tried, unclaimed, _dispatch_seconds(bench, right[0]) if right else None)
+        if not right:
+            return Trial(bench.info, opening, tried, unclaimed, None)
+        accepts = right[0][0].short_name if _accepts_forbidden(bench, right[0]) else ""
+        return Trial(bench.info, opening, tried, unclaimed, _dispatch_seconds(bench, right[0]), accepts)
     finally:
         bench.close()
 
@@ -159,6 +166,18 @@ def _tried(bench: Bench, wanted: list[tuple[OperatorTable, DataType]]) -> Iterat
             yield Tried(table.short_name, data_type, "refused" if refused else finding.outcome, message)
         else:
             yield Tried(table.short_name, data_type, "refused" if judgement.refused else "pass")
+
+
+def _accepts_forbidden(bench: Bench, pair: tuple[OperatorTable, DataType]) -> bool:
+    """Whether tensors of more dimensions than any page permits are accepted."""
+    operator = _case(bench, *pair).operator
+    sizes = (1,) * (_MOST_DIMENSIONS + 1)
+    tensors = {name: TensorDesc(tensor.data_type, sizes) for name, tensor in operator.tensors.items()}
+    kernel = bench.create(replace(operator, tensors=tensors))
+    if isinstance(kernel, (Refusal, Mishap)):
+        return False
+    bench.closed(kernel)
+    return True
 
 
 def _dispatch_seconds(bench: Bench, pair: tuple[OperatorTable, DataType]) -> float | None:

@@ -93,7 +93,6 @@ def test_attributes_and_mappings_describe_alike() -> None:
         "version": 1.5,
         "data_types": {"CLIP": ["FLOAT32", DataType.INT8], "ELEMENT_WISE_ROUND": {"float16"}},
         "details": {"warp": 32},
-        "unknown": "ignored",
     }
     expected = DeviceInfo(
         "theirs",
@@ -107,7 +106,7 @@ def test_attributes_and_mappings_describe_alike() -> None:
         details={"warp": 32},
     )
     assert describe(fields) == expected
-    assert describe(SimpleNamespace(**fields)) == expected
+    assert describe(SimpleNamespace(**fields, unknown="ignored")) == expected
     assert expected.driver == ""
 
 
@@ -208,3 +207,8 @@ def test_backends_cite_clauses_that_the_tables_have() -> None:
     assert "tensor.strides.zero-output" in cited, "the control: they are found"
     assert cited_clauses('raise X(f"tensor.strides: {name}")') - known == {"tensor.strides"}
     assert cited - known == set()
+
+
+def test_what_info_holds_beside_its_fields_is_recorded_as_details() -> None:
+    info = describe({"name": "mine", "feature_level": "5.0", "vendor": "ACME", "chip": 7, "details": {"chip": 8}})
+    assert dict(info.details) == {"vendor": "ACME", "chip": 8}

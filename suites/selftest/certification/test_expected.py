@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dmlcts.reports.documents.journal import NAME, SCHEMA, Journal
-from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.specs import UsageError
 from dmlcts.suites.certification import submit
@@ -42,6 +42,26 @@ def test_without_an_earlier_run_the_figure_is_that_of_cpu(tmp_path: Path) -> Non
     assert "(measured on cpu, " in line
     assert expected(settings_of(tmp_path / "none"), "").startswith("dmlcts: the run of 65 operators takes about ")
     assert "several processes" in expected(settings_of(tmp_path / "none"), "auto")
+
+
+def test_the_sweep_that_follows_is_named(tmp_path: Path) -> None:
+    assert "then a sweep of ROUND judges 12,884,901,888 elements" in expected(settings_of(tmp_path, "ROUND"), "")
+    assert "sweep" not in expected(settings_of(tmp_path, "ABS"), "")
+
+
+def test_an_interrupted_certification_prints_how_to_make_the_submission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("certify", "--backend", "cpu", "--product", "Driver 1.2", "--output", "s.zip")
+    order = submit.Order(
+        settings_of(tmp_path, "ABS"), "Driver 1.2", "ACME", "", tmp_path / "s.zip", None, None, False, words
+    )
+    monkeypatch.setattr(submit, "draft_reasons", lambda **_: [])
+    monkeypatch.setattr(submit, "_run_now", lambda _: submit.Ran({"verdict": "INCOMPLETE"}, (), "", interrupted=True))
+    lines: list[str] = []
+    assert submit.certify(order, lines.append) is Verdict.INCOMPLETE
+    command = f"dmlcts certify --backend cpu --product 'Driver 1.2' --output s.zip --from {tmp_path}"
+    assert lines[-1] == f"dmlcts: no submission yet; when the run has ended, make it with: {command}"
 
 
 def test_an_earlier_run_of_the_same_backend_gives_the_figure(tmp_path: Path) -> None:

@@ -333,3 +333,11 @@ def test_a_shard_is_a_part_of_so_many() -> None:
     for text in ("0/4", "5/4", "1/0", "1/10000", "01/4", "1", "1/4/2", "-1/4", "1/4 ", ""):
         with pytest.raises(UsageError, match="--shard 1/4"):
             read_shard(text)
+
+
+def test_the_option_that_is_proposed_for_a_misspelled_one_is_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["certify", "--timeou", "3"])
+    message = capfd.readouterr().err
+    assert "'--dispatch-timeout'" in message
+    assert "'--timeout'" not in message

@@ -220,3 +220,36 @@ def test_nothing_claimed_is_no_success(tmp_path: Path) -> None:
     assert ran.exit_code == 1
     assert "unclaimed  CLIP on FLOAT32" in ran.output
     assert "nothing was tried" in ran.output
+
+
+LAX = """
+from dmlcts.backends.cpu import CpuBackend
+class Lax:
+    def __init__(self, device):
+        self.device = device
+        self.info = {"name": "lax", "feature_level": "5.0", "only": ["ROUND"], "vendor": "ACME"}
+    def create(self, operator):
+        if len(operator.input.sizes) > 8:
+            return object()
+        return self.device.create(operator)
+    def close(self):
+        self.device.close()
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.close()
+class Backend:
+    name = "lax"
+    def open(self):
+        return Lax(CpuBackend().open())
+"""
+
+
+def test_a_forbidden_description_that_is_accepted_and_what_is_recorded_are_named(tmp_path: Path) -> None:
+    (tmp_path / "lax.py").write_text(LAX, encoding="utf-8")
+    ran = check(f"{tmp_path / 'lax.py'}:Backend", "--operator", "ROUND")
+    assert "accepted   ROUND of tensors of nine dimensions, though no page permits more than eight\n" in ran.output
+    assert "mend: raise InvalidArgument for what the pages forbid" in ran.output
+    assert "details    vendor\n" in ran.output
+    assert ran.exit_code == 0, "the trial is of what works"
+    assert "accepted" not in check("cpu", "--operator", "ROUND").output

@@ -190,6 +190,12 @@ def test_a_run_prints_the_first_failure_at_once_and_ends_with_what_to_open(
     assert (quiet.err, "The first failure" in quiet.out, "open " in quiet.out) == ("", False, False)
 
 
+def test_quiet_and_verbose_together_are_refused(dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts("run", "--backend", "cpu", *FEW, "-q", "-v")
+    assert (ran.code, ran.out) == (2, "")
+    assert "-q prints less than usual, and -v prints more; give one of the two" in ran.err
+
+
 @pytest.mark.size("thorough")
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell here")
 def test_a_terminal_shows_one_line_and_ctrl_c_shows_how_to_continue(tmp_path: Path) -> None:
