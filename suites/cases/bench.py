@@ -61,6 +61,7 @@ class Bench:
         faults: what :mod:`dmlcts.suites.attribution.faults` knows already; ``None`` until it was asked.
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
         attempted: an operator, and the outcome of an earlier try at making it; ``None`` for none.
+        lacking: the clause for whose sake a description cannot be expressed, by the case's clauses, in one test.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         histories: what ran before each dispatch.
         watch: is called with every case that was dispatched and what ran before it; ``None`` while nobody looks.
@@ -91,6 +92,7 @@ class Bench:
         self.faults: Any = None
         self.plans: Any = None
         self.attempted: tuple[OperatorDesc, Refusal | Mishap | None] | None = None
+        self.lacking: dict[tuple[OperatorDesc, str, str | None], str] = {}
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.stopping_anyway: set[tuple[str, DataType, str]] = set()
         self.masks: Masks = drawn_masks()
@@ -384,6 +386,7 @@ class Bench:
     def forget(self) -> None:
         """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
         self.histories = Histories()
+        self.lacking.clear()
 
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at its result; it is not watched."""

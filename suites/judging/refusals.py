@@ -77,7 +77,10 @@ def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
 
 def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
     """The judgement of a case that the backend cannot express, under the clause for whose sake it cannot."""
-    clause = _lacking(bench, case)
+    key = (case.operator, case.clause, case.layout_clause)
+    clause = bench.lacking.get(key)
+    if clause is None:
+        clause = bench.lacking[key] = _lacking(bench, case)
     others = value_clauses(case) if case.expectation in WITHOUT_DISPATCH else (*value_clauses(case), *MEMORY_CLAUSES)
     unreached = tuple(name for name in others if name != clause)
     return Judgement(clauses=(clause,), unsupported=outcome.text, unreached=unreached)
@@ -89,10 +92,12 @@ def _lacking(bench: Bench, case: Case) -> str:
     A test about something else that happens to draw ScaleBias or strides loses those cases and keeps its others.
     """
 
-    def expressible(operator: OperatorDesc) -> bool:
-        return not isinstance(attempt(bench, operator), Unsupported)
+    def expressible(other: OperatorDesc) -> bool:
+        if other == operator:  # which was not: to ask again costs an isolated implementation a message
+            return False
+        return not isinstance(attempt(bench, other), Unsupported)
 
-    operator, packed = case.operator, _packed(bench, case).operator
+    operator = case.operator
     table = bench.tables.operator(operator.name)
     plain_attributes: dict[str, Attribute] = {
         name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
@@ -100,6 +105,7 @@ def _lacking(bench: Bench, case: Case) -> str:
     if operator.activation is not None:
         return case.clause
     unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
+    packed = _packed(bench, case).operator
     strided = any(tensor.strides is not None for tensor in operator.tensors.values())
     if expressible(unscaled):
         return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause

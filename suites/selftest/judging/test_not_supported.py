@@ -151,6 +151,28 @@ def test_a_case_is_lacking_for_the_sake_of_what_the_backend_lacks(
     assert judge_case(bench(Reference()), case(operator, layout_clause=layout)).unsupported is None
 
 
+def test_what_is_lacking_is_found_out_once_in_a_test() -> None:
+    """Each attempt is a message to an isolated implementation, and thousands of cases are of descriptions alike."""
+
+    class Counting(NoStrides):
+        asked = 0
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            Counting.asked += 1
+            return super().create(operator)
+
+    on = bench(Counting())
+    first = judge_case(on, case(STRIDED))
+    assert Counting.asked == 2, "the description itself once, and the packed one"
+    assert judge_case(on, case(STRIDED)) == first
+    assert Counting.asked == 3
+    assert judge_case(on, case(STRIDED, layout_clause="tensor.strides.padded")).clauses == first.clauses
+    assert Counting.asked == 5, "of other clauses it may lack another one"
+    on.forget()
+    assert judge_case(on, case(STRIDED)) == first
+    assert Counting.asked == 7
+
+
 def test_a_neighbour_that_cannot_be_expressed_does_not_matter() -> None:
     class OnlyClip(Reference):
         def create(self, operator: OperatorDesc) -> Kernel:
