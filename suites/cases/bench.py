@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +62,7 @@ class Bench:
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
         attempted: an operator, and the outcome of an earlier try at making it; ``None`` for none.
         lacking: the clause for whose sake a description cannot be expressed, by the case's clauses, in one test.
+        packed: whether operators can be expressed on packed tensors, by their kinds, in one test.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         histories: what ran before each dispatch.
         watch: is called with every case that was dispatched and what ran before it; ``None`` while nobody looks.
@@ -93,6 +94,7 @@ class Bench:
         self.plans: Any = None
         self.attempted: tuple[OperatorDesc, Refusal | Mishap | None] | None = None
         self.lacking: dict[tuple[OperatorDesc, str, str | None], str] = {}
+        self.packed: dict[Hashable, bool] = {}
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.stopping_anyway: set[tuple[str, DataType, str]] = set()
         self.masks: Masks = drawn_masks()
@@ -387,6 +389,7 @@ class Bench:
         """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
         self.histories = Histories()
         self.lacking.clear()
+        self.packed.clear()
 
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at its result; it is not watched."""

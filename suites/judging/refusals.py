@@ -105,14 +105,16 @@ def _lacking(bench: Bench, case: Case) -> str:
     if operator.activation is not None:
         return case.clause
     unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
-    packed = _packed(bench, case).operator
     strided = any(tensor.strides is not None for tensor in operator.tensors.values())
     if expressible(unscaled):
         return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause
-    if strided and expressible(OperatorDesc(operator.name, packed.tensors, plain_attributes)):
+    if strided and unscaled.kind not in bench.packed:  # however many elements there are
+        tensors = _packed(bench, case).operator.tensors
+        bench.packed[unscaled.kind] = expressible(OperatorDesc(operator.name, tensors, plain_attributes))
+    if strided and bench.packed[unscaled.kind]:
         named = case.layout_clause or case.clause
         return named if named.startswith("tensor.strides.") else stride_clause(operator)
-    if case.layout_clause is not None and expressible(packed):
+    if case.layout_clause is not None and expressible(_packed(bench, case).operator):
         return case.layout_clause
     return case.clause
 
