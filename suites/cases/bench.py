@@ -62,7 +62,8 @@ class Bench:
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
         attempted: an operator, and the outcome of an earlier try at making it; ``None`` for none.
         lacking: the clause for whose sake a description cannot be expressed, by the case's clauses, in one test.
-        packed: whether operators can be expressed on packed tensors, by their kinds, in one test.
+        packed: whether operators can be expressed on packed tensors, by kind, dimensions and about how many elements,
+            in one test.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         histories: what ran before each dispatch.
         watch: is called with every case that was dispatched and what ran before it; ``None`` while nobody looks.

@@ -108,10 +108,11 @@ def _lacking(bench: Bench, case: Case) -> str:
     strided = any(tensor.strides is not None for tensor in operator.tensors.values())
     if expressible(unscaled):
         return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause
-    if strided and unscaled.kind not in bench.packed:  # however many elements there are
+    alike = (unscaled.kind, len(operator.output.sizes), operator.output.element_count.bit_length())
+    if strided and alike not in bench.packed:  # some take few dimensions, or no large tensors
         tensors = _packed(bench, case).operator.tensors
-        bench.packed[unscaled.kind] = expressible(OperatorDesc(operator.name, tensors, plain_attributes))
-    if strided and bench.packed[unscaled.kind]:
+        bench.packed[alike] = expressible(OperatorDesc(operator.name, tensors, plain_attributes))
+    if strided and bench.packed[alike]:
         named = case.layout_clause or case.clause
         return named if named.startswith("tensor.strides.") else stride_clause(operator)
     if case.layout_clause is not None and expressible(_packed(bench, case).operator):
