@@ -30,6 +30,7 @@ _LOOK_SECONDS = 0.2  # how often a silent pipe is left, to see whether the runne
 _GRACE_SECONDS = 2.0
 _CONNECT_SECONDS = 10.0
 _MOST_PARTS_AT_ONCE = 1 << 16  # what one write takes whole, so that small messages need one
+_MOST_SHOWN = 24  # bytes: what is shorter than a header is shown where a runner ends, for it may be words
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
@@ -136,12 +137,13 @@ class ProcessTransport:
 
     def receive(self, into: memoryview, deadline: float | None) -> None:
         """Fill ``into``."""
+        whole = into
         while into:
             if self._poll is not None:
-                self._await(self._poll, deadline)
+                self._await(self._poll, deadline, whole[: len(whole) - len(into)])
             count = os.readv(self._output, [into]) if hasattr(os, "readv") else self._read(into)
             if not count:
-                raise self._gone()
+                raise self._gone(whole[: len(whole) - len(into)])
             into = into[count:]
 
     def _read(self, into: memoryview) -> int:
@@ -149,8 +151,8 @@ class ProcessTransport:
         into[: len(chunk)] = chunk
         return len(chunk)
 
-    def _await(self, poll: select.poll, deadline: float | None) -> None:
-        """Wait for bytes; a runner that has ended sends no more, whoever holds its end of the pipe."""
+    def _await(self, poll: select.poll, deadline: float | None, came: memoryview) -> None:
+        """Wait for bytes after some that came; a runner that has ended sends no more, whoever holds its end."""
         while True:
             gone = False
             if poll.poll(0):
@@ -160,7 +162,7 @@ class ProcessTransport:
             if poll.poll(wait * 1000):
                 return
             if gone:
-                raise self._gone()
+                raise self._gone(came)
             if deadline is not None and time.monotonic() >= deadline:
                 raise SilentError
 
@@ -174,17 +176,20 @@ class ProcessTransport:
         """The last lines of its standard error by now."""
         return self._words.so_far()
 
-    def _gone(self) -> ProcessLost:
+    def _gone(self, came: memoryview | bytes = b"") -> ProcessLost:
+        """What to raise for a runner that ended after some bytes of a message, which may be words instead."""
         with contextlib.suppress(subprocess.TimeoutExpired):  # its own signal or exit code says more than ours
             self._process.wait(_GRACE_SECONDS)
         if self._process.poll() is None:
             return self.lost("the runner closed its pipes", "the runner closed its standard output and goes on")
         outcome, title, text = ended(self._process.returncode, "the runner")
+        if 0 < len(came) < _MOST_SHOWN:
+            text += f" after {bytes(came)!r}, which is no whole message"
         return ProcessLost(outcome, title, self._with_words(text))
 
     def _with_words(self, text: str) -> str:
         output = self._words.text()
-        return f"{text}\nwhat it said last:\n{output}" if output else text
+        return f"{text}, and said last:\n{output}" if output else text
 
     def lost(self, title: str, text: str) -> ProcessLost:
         """Stop it; gives what to raise."""
