@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs.checks import COMPARED_OPERATORS
 from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
@@ -33,8 +34,7 @@ from dmlcts.suites.judging.findings import (
 )
 from dmlcts.suites.judging.outputs import executed
 
-_ONE_SIDED = "ELEMENT_WISE_THRESHOLD"
-"""The operator that the relation ``threshold-equivalence`` is with."""
+_ONE_SIDED = f"ELEMENT_WISE_{COMPARED_OPERATORS['threshold-equivalence']}"
 
 
 def _inputs(execution: Execution, index: int) -> str:
@@ -42,20 +42,30 @@ def _inputs(execution: Execution, index: int) -> str:
 
 
 def relation(
-    case: Case, executions: tuple[Execution, ...], wrong: Array, description_of: Callable[[int], str]
+    case: Case,
+    executions: tuple[Execution, ...],
+    wrong: Array,
+    description_of: Callable[[int], str],
+    shown_at: Callable[[int], Execution] | None = None,
 ) -> Judgement:
-    """The judgement of a property; ``description_of(i)`` says what element i shows.
+    """The judgement of a property.
 
-    ``wrong`` holds the places of the wrong elements in the 1-D output, ascending.
+    Args:
+        case: whose clause states the property.
+        executions: its dispatches, the one on the case's own inputs first.
+        wrong: the places of the elements for which it does not hold in the 1-D output, ascending.
+        description_of: gives what an element shows, in words.
+        shown_at: gives the dispatch whose input and output are shown of an element; the first one without it.
     """
     first = executions[0]
     findings: tuple[Finding, ...] = ()
     if wrong.size:
         order = simplest_first(first.inputs, wrong)
         worst = int(order[0])
+        shown = first if shown_at is None else shown_at(worst)
         details = (
-            ("input", f"{_inputs(first, worst)} at index {index_text(case.operator.output, worst)}"),
-            ("got", text_with_bits(first.output[worst])),
+            ("input", f"{_inputs(shown, worst)} at index {index_text(case.operator.output, worst)}"),
+            ("got", text_with_bits(shown.output[worst])),
             ("property", description_of(worst)),
             ("wrong", f"{wrong.size} of {first.output.size} elements"),
         )
@@ -289,7 +299,14 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
         )
         if judgement is not None:
             return replace(judgement, clauses=value_clauses(case), executions=executions)
-    return relation(case, executions, wrong, reported)
+    own = [run for asked, run in dispatched if asked.operator.name == case.operator.name]
+
+    def shown_at(index: int) -> Execution:
+        """Of the case's operator, the dispatch on the case's own inputs, if the relation has one; else its first."""
+        alike = (run for run in own if inputs_text(run.inputs, index) == inputs_text(first.inputs, index))
+        return next(alike, own[0] if own else first)
+
+    return relation(case, executions, wrong, reported, shown_at)
 
 
 def _by_another(

@@ -66,6 +66,28 @@ def test_the_operator_that_gave_what_it_may_not_is_reported_for_its_own_elements
     assert "; MODULUS_TRUNCATE gives " in finding.title
 
 
+def stated(name: str, clause: str, a: list[int], b: list[int], device: Reference) -> Mapping[str, str]:
+    """The details of the only finding on a relation of an operator of two INT32 inputs."""
+    kind = TensorDesc(DataType.INT32, (len(a),))
+    tensors = {"ATensor": kind, "BTensor": kind, "OutputTensor": kind}
+    operator = OperatorDesc(f"ELEMENT_WISE_{name}", tensors, {})
+    values = Streams.of({"ATensor": a, "BTensor": b}, operator)
+    test_case = Case(operator, values, clause, expectation="stated relation")
+    return dict(only(judge_case(Bench("x", device, {}, TABLES), test_case)).details)
+
+
+def test_the_input_that_is_shown_is_what_the_relation_gave_to_the_operator() -> None:
+    """MAX(a, a) == a is not about the case's own b; of MAX(a, b) == MAX(b, a) the case's own dispatch is shown."""
+    device = Right()
+    device.wrong = {"MAX": 16777217}
+    details = stated("MAX", "max.idempotent", [5, 16777217], [0, 0], device)
+    assert details["input"] == "ATensor 16777217 (0x01000001), BTensor 16777217 (0x01000001) at index [1]"
+    assert details["got"] == "16777218 (0x01000002)"
+    details = stated("MAX", "max.commutative", [16777217], [3], device)
+    assert details["input"] == "ATensor 16777217 (0x01000001), BTensor 3 (0x00000003) at index [0]"
+    assert details["got"] == "16777217 (0x01000001)"
+
+
 def test_every_dispatch_of_a_relation_that_holds_is_given_back() -> None:
     judgement = remainders(Right())
     assert (judgement.findings, judgement.clauses, judgement.elements) == ((), ("divide.remainder",), 4)
