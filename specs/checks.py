@@ -127,5 +127,8 @@ OWN: Mapping[OwnCheck, str] = {
 }
 """What checks an operator's own clause, and what is done under that name."""
 
+COMPARED_OPERATORS: Mapping[OwnCheck, str] = {"threshold-equivalence": "THRESHOLD"}
+"""The operator, by its short name, that a check runs beside the clause's own, where the clause does not name it."""
+
 SHARED: tuple[SharedCheck, ...] = get_args(SharedCheck)
 """What checks a clause of the shared rules: each name has one clause, whose id it is."""

@@ -6,6 +6,7 @@ where the stream cannot encode more.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -257,7 +258,7 @@ def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, 
         unexamined_causes = [member for cause in rest for member in (cause, *cause.folded)]
         page.line(("Also failing, and not examined", "bold red"), " (the faults above may be the cause):")
         page.line(_clauses(unexamined_causes, tables), indent=2)
-        page.line(f"dmlcts run … --clause {unexamined_causes[0].clause} examines one of them by itself", indent=2)
+        page.line(f"add --clause {unexamined_causes[0].clause} to examine one of them by itself", indent=2)
 
 
 def _besides(failures: Rows, tables: Tables, page: Page, folder: str) -> None:
@@ -282,7 +283,7 @@ def _besides(failures: Rows, tables: Tables, page: Page, folder: str) -> None:
         page.line(f"… and {many(len(failures_by_clause) - CLAUSES_SHOWN, 'more clause')}, in results.json", indent=2)
 
 
-def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
+def _gaps(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page) -> None:
     """What was required and did not run."""
     idle = [row for row in rows if _outcome(row).did_not_run]
     if not idle:
@@ -291,7 +292,11 @@ def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
     missing: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in idle:
         missing[row["operator"], row["data_type"]].add(row["id"])
-    entire = {place for place, clauses in missing.items() if len(clauses) == whole[place]}
+    entire = {
+        place
+        for place, clauses in missing.items()
+        if len(clauses) == whole[place] and not all(_unclaimed(clause, {place}, results, tables) for clause in clauses)
+    }
     page.gap()
     page.line((f"Did not run: {many(len(idle), 'clause row')}", "bold yellow"))
     if entire:
@@ -310,6 +315,24 @@ def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
         page.line(f"{clause}: {places(partly[clause], tables)}{why}", indent=2)
     if len(partly) > GAPS_SHOWN:
         page.line(f"… and {many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
+    unclaimed = {clause: names for clause in partly if (names := _unclaimed(clause, partly[clause], results, tables))}
+    if unclaimed:
+        operators = list(dict.fromkeys(name for names in unclaimed.values() for name in names))
+        lacking = f"{', '.join(operators)} there: implement {'it' if len(operators) == 1 else 'them'}"
+        page.line(f"The device does not claim {lacking}, or leave out what needs it:", indent=2)
+        page.line(shlex.join(["--clause", ",".join(f"!{clause}" for clause in unclaimed)]), indent=4, whole=True)
+
+
+def _unclaimed(clause: str, where: set[tuple[str, str]], results: Mapping[str, Any], tables: Tables) -> list[str]:
+    """The operators that a clause runs beside its own, and that the device claims on none of some types."""
+    claims = (results.get("device") or {}).get("data_types") or {}
+    own = {short(operator) for operator, _ in where}
+
+    def is_claimed(name: str) -> bool:
+        claimed = claims.get(f"ELEMENT_WISE_{name}")
+        return claimed is None or any(data_type in claimed for _, data_type in where)
+
+    return [name for name in tables.applied_operators(clause) if name not in own and not is_claimed(name)]
 
 
 def _waivers(results: Mapping[str, Any], tables: Tables, page: Page) -> None:
@@ -401,7 +424,7 @@ def summary(
     _besides(results.get("besides") or [], tables, page, place)
     if not brief:
         _waivers(results, tables, page)
-    _gaps(rows, tables, page)
+    _gaps(results, rows, tables, page)
     if not (brief or short):
         _behaviours(behaviours_of_selection(results), tables, page)
     if not brief or failures or results.get("besides") or any(_outcome(row).did_not_run for row in rows):

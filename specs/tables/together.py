@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from dmlcts.specs.checks import COMPARED_OPERATORS
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import UsageError
@@ -133,9 +134,13 @@ class Tables:
         """The operators that a clause's relation applies: SIGN and NEGATE of ``SIGN(NEGATE(x)) == -SIGN(x)``.
 
         Returns:
-            Short names in their order; none for a clause that is no relation, or that no table holds.
+            Short names in their order; none for a clause that is no relation, or that no table holds. Of a check that
+            is about another operator by its name, that operator.
         """
         clause = self._clauses[identifier][0] if identifier in self._clauses else None
+        for check, other in COMPARED_OPERATORS.items():
+            if clause is not None and clause.check == check:
+                return (other,)
         names = re.findall(r"\b([A-Z][A-Z0-9_]*)\(", (clause and clause.holds) or "")
         return tuple(dict.fromkeys(name for name in names if f"ELEMENT_WISE_{name}" in self.operators))
 

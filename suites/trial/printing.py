@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dmlcts.specs import DataType
 from dmlcts.specs.number_text import many
@@ -37,7 +38,8 @@ def print_trial(
     )
     for key, value in info.details.items():
         if key in _DETAILS:
-            print_line(f"  {key.replace('_', ' '):<10} {value}")
+            words = ("no", "yes")[value] if isinstance(value, bool) else value
+            print_line(f"  {key.replace('_', ' '):<10} {words}")
     further = sorted(key for key in info.details if key not in _DETAILS)
     if further:
         print_line(f"  details    {', '.join(further)}")
@@ -62,7 +64,12 @@ def print_trial(
         print_line(f"  and {many(len(causes) - len(shown), 'other cause')} (-v lists them)")
     right = sum(attempt.right for attempt in trial.tried)
     if not trial.tried:
-        print_line("nothing was tried: the device claims none of what its level obliges")
+        level = f"feature level {settings.level or info.feature_level}"
+        print_line(
+            f"nothing was tried: the device claims none of what {level} obliges"
+            if trial.unclaimed
+            else f"nothing was tried: {level} obliges none of the selected operators on these types"
+        )
     print_line(
         f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict"
     )
@@ -70,9 +77,24 @@ def print_trial(
         commands = next_commands(settings, trial)
         listed = commands if verbose else commands[:_MOST_COMMANDS]
         for command in listed:
-            print_line(f"next: {command}")
+            print_line(f"next: {command.line}")
+            _print_lacking(command.lacking, print_line, verbose)
         if len(listed) < len(commands):
             print_line(f"and {many(len(commands) - len(listed), 'other command')} (-v lists them)")
+
+
+def _print_lacking(lacking: Mapping[str, Sequence[str]], print_line: Callable[[str], object], verbose: bool) -> None:
+    """Why a run ends INCOMPLETE although all that it selects works, and how to leave out what it cannot try."""
+    if not lacking:
+        return
+    shown = list(lacking) if verbose else list(lacking)[:_FEW]
+    needs = ", ".join(f"{' and '.join(lacking[clause])} (for {clause})" for clause in shown)
+    left = len(lacking) - len(shown)
+    more = f" and what {many(left, 'other clause')} {'needs' if left == 1 else 'need'} (-v lists them)" if left else ""
+    print_line(f"      INCOMPLETE (exit code 4) because the device does not claim {needs}{more}")
+    if not left:
+        leave_out = shlex.join(["--clause", ",".join(f"!{clause}" for clause in lacking)])
+        print_line(f"      to leave {'it' if len(lacking) == 1 else 'them'} out, add {leave_out}")
 
 
 def _names(types: Iterable[DataType]) -> str:

@@ -292,6 +292,28 @@ def test_a_relation_that_did_not_run_names_the_other_operators_that_it_runs() ->
     assert "  sign.idempotent: SIGN on INT64\n" in text
 
 
+def test_a_check_that_is_about_another_operator_names_it_as_relations_do() -> None:
+    """The check of clip.threshold-equivalence runs THRESHOLD, which no statement of the clause names."""
+    tables = load_tables()
+    obligations = [
+        (f"clip.{name}", "ELEMENT_WISE_CLIP", "INT8", "implied") for name in ("formula", "threshold-equivalence")
+    ]
+    ran = ItemRecord("t", Outcome.PASS, 1, (tally("clip.formula", "INT8"),))
+    text = shown(results_of(ran, obligations=obligations, tables=tables) | {"selection": {}}, tables)
+    line = "clip.threshold-equivalence: CLIP on INT8 (it also runs THRESHOLD on the same type)"
+    assert line in " ".join(text.split())
+    assert "--clause" not in text, "the device claims THRESHOLD"
+    unclaimed = results_of(ran, obligations=obligations, tables=tables) | {"selection": {}}
+    unclaimed["device"] = unclaimed["device"] | {"data_types": {"ELEMENT_WISE_THRESHOLD": ["FLOAT32"]}}
+    text = " ".join(shown(unclaimed, tables).split())
+    mend = " The device does not claim THRESHOLD there: implement it, or leave out what needs it:"
+    assert f"{line}{mend} --clause '!clip.threshold-equivalence'" in text
+    unclaimed["clauses"] = [row for row in unclaimed["clauses"] if row["id"] != "clip.formula"]
+    text = " ".join(shown(unclaimed, tables).split())
+    assert "nothing ran on" not in text
+    assert line + mend in text
+
+
 def test_what_is_missing_where_nearly_everything_ran_is_listed_first() -> None:
     """A type that is not claimed lacks many clauses, and would hide the one that needs another operator."""
     names = [f"part{number}" for number in range(GAPS_SHOWN + 1)]

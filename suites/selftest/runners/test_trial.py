@@ -70,14 +70,14 @@ def test_a_cause_on_many_operators_is_printed_once(tmp_path: Path) -> None:
     backend = f"{tmp_path}/partial.py:Backend"
     ran = check(backend)
     assert ran.exit_code == 1
-    assert len(ran.output.splitlines()) <= 12, ran.output
+    assert len(ran.output.splitlines()) <= 14, ran.output
     assert "refused    ACOS, ACOSH, ADD and 60 other operators, 339 operators and types (-v lists them)" in ran.output
     assert ran.output.count("mend:") == 1
-    assert ran.output.endswith(f"next: dmlcts run --backend {backend} --operator ABS,ROUND\n")
+    assert f"next: dmlcts run --backend {backend} --operator ABS,ROUND\n" in ran.output
     listed = check(backend, "-v", "--data-type", "INT64")
     assert "refused    ADD, BIT_AND," in listed.output
     assert "-v lists" not in listed.output
-    assert listed.output.endswith("--operator ABS --data-type INT64\n")
+    assert "--operator ABS --data-type INT64\n" in listed.output
 
 
 def test_operators_that_work_on_some_types_are_selected_with_them(tmp_path: Path) -> None:
@@ -85,34 +85,65 @@ def test_operators_that_work_on_some_types_are_selected_with_them(tmp_path: Path
     ran = check(f"{tmp_path}/partial.py:Backend", "--operator", "ROUND,ABS", "-o", "refused=FLOAT16")
     assert ran.exit_code == 1
     assert "refused    ABS, ROUND on FLOAT16" in ran.output
-    *_, first, second = ran.output.splitlines()
-    assert first.endswith("-o refused=FLOAT16 --operator ABS --data-type FLOAT32,INT32,INT16,INT8,INT64"), ran.output
-    assert second.endswith("-o refused=FLOAT16 --operator ROUND --data-type FLOAT32"), ran.output
+    first, second = (line for line in ran.output.splitlines() if line.startswith("next: "))
+    types = "FLOAT32,INT32,INT16,INT8,INT64"
+    assert first.endswith(f"-o refused=FLOAT16 --operator ABS --data-type {types} --results results-1"), ran.output
+    assert second.endswith("-o refused=FLOAT16 --operator ROUND --data-type FLOAT32 --results results-2"), ran.output
 
 
-def trial_of(works: dict[str, str], unclaimed: dict[str, str]) -> Trial:
+def trial_of(works: dict[str, str], unclaimed: dict[str, str], claims: dict[str, list[str]] | None = None) -> Trial:
     tried = [Tried(name, DataType[word], "pass") for name, words in works.items() for word in words.split()]
     missing = {name: tuple(DataType[word] for word in words.split()) for name, words in unclaimed.items()}
-    return Trial(DeviceInfo("partly", "5.1"), 0.1, tuple(tried), missing, None)
+    return Trial(DeviceInfo("partly", "5.1", data_types=claims), 0.1, tuple(tried), missing, None)
+
+
+def lines(settings: Settings, trial: Trial) -> list[str]:
+    return [command.line for command in next_commands(settings, trial)]
 
 
 def test_the_next_commands_select_all_that_works_and_nothing_that_is_unclaimed() -> None:
     works = {"ADD": "FLOAT32 INT32", "CLIP": "FLOAT32 INT32", "LOGICAL_NOT": "UINT8", "ROUND": "FLOAT32"}
     trial = trial_of(works, dict.fromkeys(works, "UINT32"))
-    assert next_commands(Settings.read(backend="mine"), trial) == [
-        "dmlcts run --backend mine --operator ADD,CLIP --data-type FLOAT32,INT32",
-        "dmlcts run --backend mine --operator LOGICAL_NOT --data-type UINT8",
-        "dmlcts run --backend mine --operator ROUND --data-type FLOAT32",
+    assert lines(Settings.read(backend="mine"), trial) == [
+        "dmlcts run --backend mine --operator ADD,CLIP --data-type FLOAT32,INT32 --results results-1",
+        "dmlcts run --backend mine --operator LOGICAL_NOT --data-type UINT8 --results results-2",
+        "dmlcts run --backend mine --operator ROUND --data-type FLOAT32 --results results-3",
     ]
     asked = Settings.read(backend="mine", data_types=("UINT8", "UINT32"))
     trial = trial_of({"ADD": "UINT8", "LOGICAL_NOT": "UINT8"}, {"ADD": "UINT32"})
-    assert next_commands(asked, trial) == ["dmlcts run --backend mine --operator ADD,LOGICAL_NOT --data-type UINT8"]
+    assert lines(asked, trial) == ["dmlcts run --backend mine --operator ADD,LOGICAL_NOT --data-type UINT8"]
 
 
 def test_one_next_command_selects_nothing_if_everything_works() -> None:
-    assert next_commands(Settings.read(backend="mine"), trial_of({"ADD": "INT32", "ROUND": "FLOAT32"}, {})) == [
-        "dmlcts run --backend mine"
+    trial = trial_of({"ADD": "INT32", "ROUND": "FLOAT32"}, {})
+    assert lines(Settings.read(backend="mine"), trial) == ["dmlcts run --backend mine"]
+
+
+def test_a_next_command_that_ends_incomplete_names_the_operators_that_are_not_claimed() -> None:
+    """And how to leave out the clauses that run them."""
+    works = {"CLIP": "FLOAT32", "MAX": "FLOAT32"}
+    trial = trial_of(works, dict.fromkeys(works, "INT8"), {"MIN": [], "THRESHOLD": ["INT8"]})
+    printed: list[str] = []
+    print_trial(Settings.read(backend="mine"), trial, printed.append)
+    assert printed[-3:] == [
+        "next: dmlcts run --backend mine --operator CLIP,MAX --data-type FLOAT32",
+        "      INCOMPLETE (exit code 4) because the device does not claim THRESHOLD (for clip.threshold-equivalence), "
+        "MIN (for max.pair)",
+        "      to leave them out, add --clause '!clip.threshold-equivalence,!max.pair'",
     ]
+    claimed = trial_of(works, dict.fromkeys(works, "INT8"), {"MIN": ["FLOAT32"], "THRESHOLD": ["FLOAT32"]})
+    assert [command.lacking for command in next_commands(Settings.read(backend="mine"), claimed)] == [{}]
+
+
+def test_of_many_clauses_that_cannot_be_tried_some_are_named() -> None:
+    works = dict.fromkeys(("ABS", "CEIL", "CLIP", "MAX"), "FLOAT32")
+    others = ("NEGATE", "FLOOR", "THRESHOLD", "MIN")
+    trial = trial_of(works, dict.fromkeys(works, "FLOAT16"), {name: [] for name in others})
+    printed: list[str] = []
+    print_trial(Settings.read(backend="mine"), trial, printed.append)
+    assert printed[-1].endswith("and what 1 other clause needs (-v lists them)"), printed[-1]
+    print_trial(Settings.read(backend="mine"), trial, printed.append, verbose=True)
+    assert printed[-1].endswith("!clip.threshold-equivalence,!max.pair'")
 
 
 def test_of_many_next_commands_the_three_largest_are_printed() -> None:
@@ -120,7 +151,7 @@ def test_of_many_next_commands_the_three_largest_are_printed() -> None:
     trial = trial_of(works, dict.fromkeys(works, "UINT32"))
     short: list[str] = []
     print_trial(Settings.read(backend="mine"), trial, short.append)
-    assert [line.partition(":")[0] for line in short[-4:-1]] == ["next"] * 3
+    assert [line.partition(":")[0] for line in short[-4:-1]] == ["next"] * 3, short
     assert "--operator NEGATE " in short[-4]
     assert short[-1] == "and 2 other commands (-v lists them)"
     whole: list[str] = []
@@ -135,7 +166,10 @@ def test_unclaimed_operators_are_counted(tmp_path: Path) -> None:
     ran = check(backend, "-o", "only=ABS+ROUND")
     assert ran.exit_code == 0
     assert "unclaimed  63 operators that feature level 5.0 obliges (-v lists them)" in ran.output
-    assert ran.output.endswith(f"next: dmlcts run --backend {backend} -o only=ABS+ROUND --operator ABS,ROUND\n")
+    *_, command, why, mend = ran.output.splitlines()
+    assert command == f"next: dmlcts run --backend {backend} -o only=ABS+ROUND --operator ABS,ROUND"
+    assert why.endswith("because the device does not claim NEGATE (for abs.even)")
+    assert mend.endswith("to leave it out, add --clause '!abs.even'")
     assert "unclaimed  ACOS, ACOSH," in check(backend, "-o", "only=ABS+ROUND", "-v").output
     wrong = check(backend, "-o", "only=ABS+ROUNDD")
     assert wrong.exit_code == 2
@@ -179,6 +213,16 @@ class TestRunners:
         assert mend in ran.output
         assert "next:" not in ran.output
 
+    def test_words_that_are_shorter_than_a_header_are_shown(self) -> None:
+        ran = check("exec:echo Hello world")
+        assert ran.exit_code == 3
+        assert "ended by itself with exit code 0 after b'Hello world\\n', which is no whole message;" in ran.output
+
+    def test_last_words_are_apart_from_the_exit_code(self) -> None:
+        ran = check("exec:sh -c 'echo no board here >&2; exit 7'")
+        assert ran.exit_code == 3
+        assert "ended by itself with exit code 7, and said last: no board here;" in ran.output
+
     def test_what_cannot_be_reached_is_one_line(self) -> None:
         for name in ("ends_with_words", "prints_before_hello", "other_version"):
             ran = check(spec(name))
@@ -219,7 +263,9 @@ def test_nothing_claimed_is_no_success(tmp_path: Path) -> None:
     ran = check(f"{tmp_path}/mine.py:Backend", *SELECTED)
     assert ran.exit_code == 1
     assert "unclaimed  CLIP on FLOAT32" in ran.output
-    assert "nothing was tried" in ran.output
+    assert "nothing was tried: the device claims none of what feature level 5.0 obliges" in ran.output
+    unlisted = check("cpu", "--operator", "ROUND", "--data-type", "INT32", "--feature-level", "5.0")
+    assert "feature level 5.0 obliges none of the selected operators on these types" in unlisted.output
 
 
 LAX = """

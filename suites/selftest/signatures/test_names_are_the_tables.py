@@ -26,8 +26,8 @@ EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
         frozenset({"InputTensor", "OutputTensor"}),
         "cases that name no format are of the first three operators",
     ),
-    "suites/judging/relations.py": (
-        frozenset({"ELEMENT_WISE_THRESHOLD"}),
+    "specs/checks.py": (
+        frozenset({"THRESHOLD"}),
         "`check: threshold-equivalence` is about that operator",
     ),
     "suites/conformance/values/test_activations.py": (
