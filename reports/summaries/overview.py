@@ -245,7 +245,6 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
     except UsageError:
         return Rule(identifier)
     source = tables.source(identifier)
-    read = [part for part in (source.locale, source.revision) if part not in ("none", "n/a")]  # logic has neither
     titles = {item.id: item.title for item in tables.owner(identifier).sources}
     return Rule(
         identifier,
@@ -253,7 +252,7 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
         clause.obligation,
         clause.text,
         clause.quotation.words if clause.quotation else "",
-        f"{source.title} ({'; '.join(read)})" if read else source.title,
+        source.cited,
         tuple((titles[item.source], item.says) for item in clause.disagreements),
         clause.permitted,
         source.address or "",

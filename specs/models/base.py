@@ -35,3 +35,9 @@ class Source(Model):
     locale: Text = Field("en-us", description="the language version that was read")
     revision: Text = Field(description="date or digest of the revision that was read")
     address: Address | None = Field(None, description="where it can be read; none where it is no document")
+
+    @property
+    def cited(self) -> str:
+        """The title with the language and the revision that were read; logic has neither."""
+        read = [part for part in (self.locale, self.revision) if part not in ("none", "n/a")]
+        return f"{self.title} ({'; '.join(read)})" if read else self.title

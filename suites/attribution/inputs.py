@@ -224,10 +224,17 @@ def _text_of(seen: Tried) -> str:
     tally = f"{wrong.size:,} of {inputs.size:,}"
     runs = np.split(wrong, np.flatnonzero(np.diff(wrong) > 1) + 1)
     if len(runs) > _MOST_RANGES:
-        return f"{tally} values between {text(inputs[wrong[0]])} and {text(inputs[wrong[-1]])}"
+        between = f"{tally} values between {text(inputs[wrong[0]])} and {text(inputs[wrong[-1]])}"
+        return f"{between}, each halfway between two integers" if _halves(inputs[wrong]) else between
     if wrong.size == inputs.size:
         return f"every x, {tally} values"
     return f"{' or '.join(_run_text(inputs, int(run[0]), int(run[-1])) for run in runs)}, {tally} values"
+
+
+def _halves(numbers: Array) -> bool:
+    """Whether all are as far from one integer as from the next."""
+    magnitudes = np.abs(numbers[np.isfinite(numbers)])
+    return magnitudes.size == numbers.size and bool((magnitudes - np.floor(magnitudes) == 0.5).all())
 
 
 def _run_text(inputs: Array, first: int, last: int) -> str:

@@ -162,7 +162,7 @@ def _print_clause(console: Console, tables: Tables, clause: Clause) -> None:
     source = tables.source(clause.id)
     if clause.quotation is not None:
         console.print(f'  "{clause.quotation.words}"', markup=False, highlight=False, style="italic")
-    console.print(f"  {source.title} ({source.locale}; {source.revision})", markup=False, highlight=False, style="dim")
+    console.print(f"  {source.cited}", markup=False, highlight=False, style="dim")
     if source.address is not None:
         console.print(f"  {source.address}", markup=False, highlight=False, soft_wrap=True, style="dim")
     titles = {item.id: item.title for item in tables.owner(clause.id).sources}

@@ -18,8 +18,7 @@ def clause_text(tables: Tables, clause: Clause) -> list[str]:
     """The clause with its quotation, source and known disagreements, one line each."""
     source = tables.source(clause.id)
     lines = [f"{clause.id} ({clause.obligation}): {clause.text}"]
-    where = f"{source.title} ({source.locale}; {source.revision})"
-    lines.append(f'"{clause.quotation.words}", {where}' if clause.quotation else where)
+    lines.append(f'"{clause.quotation.words}", {source.cited}' if clause.quotation else source.cited)
     titles = {item.id: item.title for item in tables.owner(clause.id).sources}
     lines += [f"but {titles[item.source]}: {item.says}" for item in clause.disagreements]
     return lines

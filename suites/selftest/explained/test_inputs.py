@@ -84,6 +84,13 @@ def test_no_range_is_stated_where_right_values_lie_inside_it() -> None:
     assert ">=" not in text
 
 
+def test_wrong_values_that_are_all_halves_are_called_so() -> None:
+    halves = reported(lambda x: (np.abs(x) < 31) & (np.abs(x - np.trunc(x)) == 0.5), [0.25, 1.5])
+    assert dict(halves.details)[WRONG_FOR].endswith(", each halfway between two integers")
+    others = reported(lambda x: (np.abs(x) < 31) & (np.abs(x - np.trunc(x)) >= 0.5), [0.25, 1.5])
+    assert "halfway" not in dict(others.details)[WRONG_FOR]
+
+
 def test_a_range_is_found_once_and_known_values_cost_no_further_case() -> None:
     on = bench(wrong_where(lambda x: x > 45))
     faults = Faults(on)
