@@ -126,16 +126,20 @@ def become(request: dict[str, Any]) -> None:
 
 def _prepare() -> None:
     """Import what runs need, read the tables, and work out what every run of the quick profile asks of them."""
+    import dmlcts.backends.cpu
     import dmlcts.suites.plugin  # noqa: F401
     from dmlcts.reports.views import html
     from dmlcts.specs.loading import load
     from dmlcts.suites.combinations import listing as combinations
     from dmlcts.suites.commands import listing  # noqa: F401
+    from dmlcts.suites.families.family import families
     from dmlcts.suites.running import pytest_run  # noqa: F401
 
     list(combinations._spaces(load.load_tables(), "quick"))  # which sizes there are is asked by every run
     load._builtin_batch()  # for runs with tables of their own besides
-    html.environment().get_template("report.html")
+    families()
+    for name in ("report.html", "macros.html"):
+        html.environment().get_template(name)
     gc.collect()
     gc.freeze()  # what is here stays to the end: no run need look at it again
 
