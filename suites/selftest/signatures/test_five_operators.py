@@ -74,7 +74,7 @@ def test_a_right_implementation_is_conformant(operator: str, folder: Path, dmlct
 def test_a_fault_is_caught_reported_and_replayed(
     fault: type[Right], folder: Path, tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
-    done = run(dmlcts, folder, fault, fault.operator, "--clause", fault.clause)
+    done = run(dmlcts, folder, fault, fault.operator, "--clause", fault.clause, "-x")
     assert done.code == 1, done.out[-3000:]
     failures = sorted((tmp_path / "results" / "failures").glob("*.yaml"))
     documents = [load_failure(path) for path in failures]
