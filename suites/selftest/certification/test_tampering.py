@@ -185,7 +185,7 @@ def test_a_challenge_is_answered_or_not(parts: Parts) -> None:
 
 def test_another_challenge_is_another_sample(parts: Parts) -> None:
     tables = parts.verifier.reference.tables
-    plans = [evidence.digest(evidence.plan(tables, LEVEL, 0, text)) for text in ("", CHALLENGE, "f" * 32)]
+    plans = [evidence.digest(evidence.plan(tables, LEVEL, 0, text, FEW)) for text in ("", CHALLENGE, "f" * 32)]
     assert len(set(plans)) == 3
     assert evidence.new_challenge() != evidence.new_challenge()
     assert evidence.read_challenge(evidence.new_challenge())
