@@ -62,8 +62,9 @@ class Bench:
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
         attempted: an operator, and the outcome of an earlier try at making it; ``None`` for none.
         lacking: the clause for whose sake a description cannot be expressed, by the case's clauses, in one test.
-        packed: whether operators can be expressed on packed tensors, by kind, dimensions and about how many elements,
-            in one test.
+        packed: whether operators can be expressed on packed tensors, by kind, dimensions and about how many elements.
+        inexpressible: operators that cannot be expressed in any layout, by kind and dimensions, with what the backend
+            said.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         histories: what ran before each dispatch.
         watch: is called with every case that was dispatched and what ran before it; ``None`` while nobody looks.
@@ -96,6 +97,7 @@ class Bench:
         self.attempted: tuple[OperatorDesc, Refusal | Mishap | None] | None = None
         self.lacking: dict[tuple[OperatorDesc, str, str | None], str] = {}
         self.packed: dict[Hashable, bool] = {}
+        self.inexpressible: dict[Hashable, str] = {}
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.stopping_anyway: set[tuple[str, DataType, str]] = set()
         self.masks: Masks = drawn_masks()
@@ -194,11 +196,7 @@ class Bench:
         return self.recovered(error)
 
     def recovered(self, error: BaseException) -> Mishap:
-        """What the implementation did by raising ``error``; a device or process that was lost by it is another now.
-
-        Raises:
-            DeviceGone: the device was lost and cannot be opened again.
-        """
+        """What the implementation did by raising ``error``; a device or process that was lost by it is another now."""
         if isinstance(error, floating_point.ArithmeticChanged):  # no verdict follows from what the suite computes now
             raise error
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
@@ -390,7 +388,6 @@ class Bench:
         """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
         self.histories = Histories()
         self.lacking.clear()
-        self.packed.clear()
 
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at its result; it is not watched."""

@@ -31,6 +31,7 @@ from dmlcts.suites.judging.losses import (
     late_finding,
     unexplained,
 )
+from dmlcts.suites.judging.refusals import known_unsupported
 from dmlcts.suites.judging.together import chunks, judged_together, judgement_of, right
 from dmlcts.suites.measuring.dispatches import Measurements
 
@@ -217,6 +218,8 @@ class Judge:
         """Whether a batch may hold the case: not one known to be wrong or lethal; none after some losses."""
         if self._wrong and case in self._wrong:
             return False
+        if self.bench.inexpressible and known_unsupported(self.bench, case) is not None:
+            return False
         if not self.bench.isolated:
             return True
         return not (self._ended or self._enough() or hazards_of(self.bench).covers(case))
@@ -291,6 +294,9 @@ class Judge:
         """
         if self._wrong and case in self._wrong:
             return self._wrong[case]
+        if self.bench.inexpressible and (known := known_unsupported(self.bench, case)) is not None:
+            self.ledger.count(case, known)
+            return known
         hazards = hazards_of(self.bench)
         expected = hazards.covers(case)
         spared = expected and not is_wanted(hazards, case, self._tried_hazards)

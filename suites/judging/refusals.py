@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +15,7 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.deviations import Deviation
 from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.rules import unconditional_violations
+from dmlcts.specs.rules import unconditional_violations, violations
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
@@ -22,6 +24,7 @@ from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.attributes import number
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import (
     DISPATCH_FAILED,
     MEMORY_CLAUSES,
@@ -81,9 +84,41 @@ def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
     clause = bench.lacking.get(key)
     if clause is None:
         clause = bench.lacking[key] = _lacking(bench, case)
+        if not any(_is_packed_expressible(bench, case, sizes) for sizes in _telling_sizes(case)):
+            bench.inexpressible[_family(case.operator)] = outcome.text
+    return _judged_unsupported(case, clause, outcome.text)
+
+
+def known_unsupported(bench: Bench, case: Case) -> Judgement | None:
+    """The judgement of a case whose operator is known to be inexpressible in any layout; ``None`` of another.
+
+    Some runtimes lack most operators, and to ask for each case of one costs more than to judge what they have.
+    """
+    text = bench.inexpressible.get(_family(case.operator))
+    if text is None or case.expectation in WITHOUT_DISPATCH or violations(case.operator, bench.level, bench.tables):
+        return None
+    return _judged_unsupported(case, case.clause, text)
+
+
+def _family(operator: OperatorDesc) -> tuple[Hashable, int]:
+    """What has to be alike for two descriptions to be expressible or not for the same reason, but for the layout."""
+    return operator.kind, len(operator.output.sizes)
+
+
+def _telling_sizes(case: Case) -> list[tuple[int, ...]]:
+    """Sizes of the case's dimensions on which an operator is tried before it counts as one that cannot be expressed.
+
+    A backend may take no large tensors, or only lengths that are multiples of what it computes at once.
+    """
+    sizes = case.operator.output.sizes
+    before = (1,) * (len(sizes) - 1)
+    return [sizes, (*before, 1), (*before, 64)]
+
+
+def _judged_unsupported(case: Case, clause: str, text: str) -> Judgement:
     others = value_clauses(case) if case.expectation in WITHOUT_DISPATCH else (*value_clauses(case), *MEMORY_CLAUSES)
     unreached = tuple(name for name in others if name != clause)
-    return Judgement(clauses=(clause,), unsupported=outcome.text, unreached=unreached)
+    return Judgement(clauses=(clause,), unsupported=text, unreached=unreached)
 
 
 def _lacking(bench: Bench, case: Case) -> str:
@@ -99,25 +134,35 @@ def _lacking(bench: Bench, case: Case) -> str:
 
     operator = case.operator
     table = bench.tables.operator(operator.name)
-    plain_attributes: dict[str, Attribute] = {
-        name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
-    }
     if operator.activation is not None:
         return case.clause
-    unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
     strided = any(tensor.strides is not None for tensor in operator.tensors.values())
-    if expressible(unscaled):
+    if expressible(_unscaled(operator)):
         return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause
-    alike = (unscaled.kind, len(operator.output.sizes), operator.output.element_count.bit_length())
-    if strided and alike not in bench.packed:  # some take few dimensions, or no large tensors
-        tensors = _packed(bench, case).operator.tensors
-        bench.packed[alike] = expressible(OperatorDesc(operator.name, tensors, plain_attributes))
-    if strided and bench.packed[alike]:
+    if strided and _is_packed_expressible(bench, case, operator.output.sizes):
         named = case.layout_clause or case.clause
         return named if named.startswith("tensor.strides.") else stride_clause(operator)
     if case.layout_clause is not None and expressible(_packed(bench, case).operator):
         return case.layout_clause
     return case.clause
+
+
+def _unscaled(operator: OperatorDesc) -> OperatorDesc:
+    attributes: dict[str, Attribute] = {
+        name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
+    }
+    return OperatorDesc(operator.name, operator.tensors, attributes)
+
+
+def _is_packed_expressible(bench: Bench, case: Case, sizes: Sequence[int]) -> bool:
+    """Whether an operator of the case's types and attributes, without ScaleBias, is expressible on packed tensors."""
+    operator = _unscaled(case.operator)
+    alike = (*_family(operator), math.prod(sizes).bit_length())
+    if alike not in bench.packed:
+        subject = Subject.of(bench.tables.operator(operator.name), operator, bench.level)
+        packed = subject.describe(tuple(sizes), operator.attributes)
+        bench.packed[alike] = not isinstance(attempt(bench, packed), Unsupported)
+    return bench.packed[alike]
 
 
 def stride_clause(operator: OperatorDesc) -> str:

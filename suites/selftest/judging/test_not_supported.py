@@ -175,7 +175,72 @@ def test_what_is_lacking_is_found_out_once_in_a_test() -> None:
     assert Counting.asked == 7, "of more dimensions it may not be expressed packed"
     on.forget()
     assert judge_case(on, case(STRIDED)) == first
-    assert Counting.asked == 9
+    assert Counting.asked == 8, "a later test asks for the description alone"
+
+
+def test_an_operator_that_is_expressed_in_no_layout_is_not_asked_for_again() -> None:
+    """A runtime lacks operators, and asking for each of their cases took longer than judging what it has."""
+
+    class Counting(NoInt8):
+        asked = 0
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            Counting.asked += 1
+            return super().create(operator)
+
+    cases = [case(clip(tensor((rows, 3), strides=(4, 1)))) for rows in range(1, 9)]
+    judge = Judge(bench(Counting()), raising=False)
+    judge.all([cases[0]])
+    asked = Counting.asked
+    judge.all(cases)
+    assert Counting.asked == asked, "the first case was asked for, and a packed one"
+    row = judge.ledger.tallies["clip.formula", "ELEMENT_WISE_CLIP", "INT8"]
+    assert (row.cases, row.unsupported) == (0, len(cases) + 1)
+    invalid = case(clip(tensor((0,), strides=(1,), total_size_in_bytes=4)), expectation="refused")
+    judge.all([invalid])
+    assert Counting.asked == asked + 1, "what must be refused is always asked for"
+    halves = case(clip(tensor((2,), data_type=DataType.FLOAT16)))
+    assert judge(halves).unsupported is None, "another type is another operator"
+
+
+class FewDimensions(Reference):
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if len(operator.output.sizes) > 1:
+            raise NotSupported("one dimension alone")
+        return super().create(operator)
+
+
+class WholeGroups(Reference):
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.output.element_count % 8:
+            raise NotSupported("groups of eight elements alone")
+        return super().create(operator)
+
+
+class Small(Reference):
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.output.element_count > 9:
+            raise NotSupported("nine elements at most")
+        return super().create(operator)
+
+
+@pytest.mark.parametrize(
+    "device, lacking, taken",
+    [(FewDimensions(), (2, 3), (6,)), (WholeGroups(), (5,), (16,)), (Small(), (99,), (9,))],
+    ids=["dimensions", "groups", "small"],
+)
+def test_sizes_that_a_backend_takes_are_judged_after_those_that_it_does_not(
+    device: Reference, lacking: tuple[int, ...], taken: tuple[int, ...]
+) -> None:
+    judge = Judge(bench(device), raising=False)
+    assert judge(case(clip(tensor(lacking)))).unsupported
+    assert judge(case(clip(tensor(taken)))).unsupported is None
+
+
+def test_an_operator_that_only_strides_cannot_be_expressed_with_is_asked_for_again() -> None:
+    judge = Judge(bench(NoStrides()), raising=False)
+    assert judge(case(STRIDED)).unsupported
+    assert judge(case(clip())).unsupported is None
 
 
 def test_a_neighbour_that_cannot_be_expressed_does_not_matter() -> None:
