@@ -1,4 +1,7 @@
-"""A migration as one self-contained page in the style of results.html, with its filters; it reads without script."""
+"""A migration as one self-contained page in the style of results.html, with its filters; it reads without script.
+
+Its sections are in ``reports/templates/migration.html``; what they show is arranged in :mod:`.digest`.
+"""
 
 from __future__ import annotations
 

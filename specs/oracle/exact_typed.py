@@ -3,6 +3,8 @@
 Every value is a set of members of one type: patterns of a floating-point format (``None`` is any NaN), integers, truth
 values, and exact numbers of no type where operands of different types meet. Of ScaleBias that of an integer first input
 alone has a place here (POW): for one input :mod:`exact` is, for approximate results ``specs.approximation.exactly``.
+The casts here are those that a formula writes; FLOAT attributes of integer tensors are cast in :mod:`exact` and
+:mod:`vectorised <dmlcts.specs.oracle.vectorised>`.
 """
 
 from __future__ import annotations

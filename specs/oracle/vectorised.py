@@ -3,7 +3,8 @@
 It implements the rules of ``specs/README.md`` with arrays in place of elements: a value set is a list of
 *alternatives*, arrays of the tensor's type in which element i of each is one acceptable value of element i.
 Zeros need no alternatives of their own: without ``strict`` the comparison takes either zero for the other.
-A NaN in an alternative stands for any NaN. It shares no arithmetic with the exact oracle.
+A NaN in an alternative stands for any NaN. FLOAT attributes are cast to integer types in ``VectorOracle._cast``, as
+``specs/shared/casts.yaml`` says. It shares no arithmetic with the exact oracle.
 """
 
 from __future__ import annotations
