@@ -116,10 +116,12 @@ def test_a_narrow_table_names_the_column_in_each_cell(show: Callable[..., Any], 
     driver = show(page, 390)
     shown = driver.execute_script("""
         const cell = document.querySelector(".stacked [data-label=verdict]");
-        return [getComputedStyle(cell).display, getComputedStyle(cell, "::before").content];
+        const head = document.querySelector(".stacked thead").getBoundingClientRect();
+        return [getComputedStyle(cell).display, getComputedStyle(cell, "::before").content, head.width, head.height];
     """)
     assert shown[0] == "block"
     assert "data-label" in shown[1] or "verdict" in shown[1]
+    assert shown[2:] == [1, 1], "the headings are for those who listen"
 
 
 def test_the_labels_below_the_bars_do_not_touch(show: Callable[..., Any]) -> None:
