@@ -196,7 +196,11 @@ class Bench:
         return self.recovered(error)
 
     def recovered(self, error: BaseException) -> Mishap:
-        """What the implementation did by raising ``error``; a device or process that was lost by it is another now."""
+        """What the implementation did by raising ``error``; a device or process that was lost by it is another now.
+
+        Raises:
+            DeviceGone: the device was lost and cannot be opened again.
+        """
         if isinstance(error, floating_point.ArithmeticChanged):  # no verdict follows from what the suite computes now
             raise error
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
