@@ -22,6 +22,7 @@ _CLAMPS = ("minmax", "clamp")
 _SHAPES = ("flat", "own")
 _MODES = {"accuracy": "ACCURACY", "performance": "PERFORMANCE"}
 _MOST_KEPT = 256  # compiled models of constant bounds, some hundred kilobytes each
+_LARGE = 1 << 22  # bytes of an input; a compiled model holds the memory of its last run until it is released itself
 
 
 class OpenVinoBackend:
@@ -136,6 +137,8 @@ class OpenVinoRuntime:
             made = request(laid_out[0].ndim, scalars)
             operands = [*laid_out] if constant else [*laid_out, *map(np.asarray, scalars)]
             (result,) = made.infer(dict(enumerate(operands))).values()
+            if any(array.nbytes > _LARGE for array in laid_out):
+                kept.clear()
             return np.array(result)
 
         return run
