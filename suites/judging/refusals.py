@@ -84,7 +84,7 @@ def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
     clause = bench.lacking.get(key)
     if clause is None:
         clause = bench.lacking[key] = _lacking(bench, case)
-        if not any(_is_packed_expressible(bench, case, sizes) for sizes in _telling_sizes(case)):
+        if not any(_is_packed_expressible(bench, case, sizes) for sizes in _sizes_to_try(case)):
             bench.inexpressible[_family(case.operator)] = outcome.text
     return _judged_unsupported(case, clause, outcome.text)
 
@@ -105,7 +105,7 @@ def _family(operator: OperatorDesc) -> tuple[Hashable, int]:
     return operator.kind, len(operator.output.sizes)
 
 
-def _telling_sizes(case: Case) -> list[tuple[int, ...]]:
+def _sizes_to_try(case: Case) -> list[tuple[int, ...]]:
     """Sizes of the case's dimensions on which an operator is tried before it counts as one that cannot be expressed.
 
     A backend may take no large tensors, or only lengths that are multiples of what it computes at once.
