@@ -22,6 +22,7 @@ from dmlcts.reports.certification.verdict import Line, Statements, Status, Verif
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.results import RunInfo, build_results, stable
 from dmlcts.reports.summaries.because import explained
+from dmlcts.reports.summaries.fault_groups import grouped_by_fault
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.specs.number_text import many
 from dmlcts.suites.certification import evidence
@@ -65,7 +66,7 @@ def check_results(context: Context) -> Statements:
     tables = context.reference.tables
     waivers = submission.waivers
     rebuilt = build_results(
-        waivers.apply(submission.records),
+        grouped_by_fault(waivers.apply(submission.records)),
         _required_rows(context),
         _run(results, context.now),
         tables,
