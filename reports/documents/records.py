@@ -245,7 +245,8 @@ class FailureRecord(_Record):
         case: what replays the case.
         file: the name of its file in ``failures/``, "" where it has none.
         details: label and text of each part of the account, in its order ("input": "0.5 (0x3f000000) at …").
-        replay: the command that executes the case again, run in the results folder; "" where there is no case.
+        replay: the command that executes the case again; "" where there is no case. It is typed in the results folder
+            if it names ``failures/FILE``, else where the run was started.
         deviation: in which way the case deviates, a :class:`Deviation`.
         needs: the factors that the fault needs, by name, as "input strides" and "count".
         origin: what a wrong value changes with, an :class:`Origin`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -12,6 +13,14 @@ from dmlcts.specs.tables import Tables
 def short(operator: str) -> str:
     """The operator as people call it: "CLIP"."""
     return operator.removeprefix("ELEMENT_WISE_") or "(no operator)"
+
+
+def is_typed_in_results(replay: str) -> bool:
+    """Whether a replay command is typed in the results folder, of which it names ``failures/FILE``; else in the run's.
+
+    A run names the file from where it was started if its backend is found only from there, as a runner may be.
+    """
+    return re.match(r"dmlcts replay '?failures/[^/\s]+(?:\s|$)", replay) is not None
 
 
 def type_order(name: str) -> int:

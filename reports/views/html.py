@@ -30,7 +30,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.validation import FAILURE_FORMAT
 from dmlcts.reports.documents.waivers import accounts, with_waived
-from dmlcts.reports.documents.wording import behaviour_text, places, short, type_order
+from dmlcts.reports.documents.wording import behaviour_text, is_typed_in_results, places, short, type_order
 from dmlcts.reports.documents.writing import dump_yaml
 from dmlcts.reports.summaries.causes import first_line
 from dmlcts.reports.summaries.characters import visible
@@ -64,6 +64,7 @@ MOST_CAUSES = 8
 """Causes that the head of the page lists unfolded."""
 
 MOST_KNOWN = 4
+_IN_RESULTS, _WHERE_STARTED = "in the results folder", "where the run was started"
 _INPUT = re.compile(r"(?P<value>\S+) \(0x(?P<bits>[0-9a-f]{2,16})\)")
 
 
@@ -132,6 +133,7 @@ def environment() -> jinja2.Environment:
         "paragraphs": paragraphs,
         "short": short,
         "slug": _slug,
+        "where_typed": lambda replay: _IN_RESULTS if is_typed_in_results(replay) else _WHERE_STARTED,
         "words": lambda outcome: str(outcome).replace("_", " "),
     }
     return made

@@ -70,8 +70,9 @@ def backends(
 
     --check opens the backend in its own process, prints what it claims and how long a dispatch takes, and runs one
     trivial case for each operator and type. It takes seconds and gives no verdict. What fails alike is printed once,
-    with the mend; -v lists every operator and type. Exit code 0 if everything works, 1 if something does not, 3 if
-    the backend cannot be reached. A runner has 4 s to say hello (-o patience=SECONDS).
+    with the mend; -v lists every operator and type. Exit code 0 if everything works, 1 if something does not, 2 if
+    there is no such backend or it refuses an option or the secret, 3 if it cannot be reached. A runner has 4 s to say
+    hello (-o patience=SECONDS).
 
     \b
     dmlcts backends

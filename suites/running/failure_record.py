@@ -43,18 +43,28 @@ def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) 
             case.to_json(),
         )
     )
-    here = replay_command(settings.results / "failures" / record.file, settings, finding.repeat)
-    text = account(tables, finding, here)
-    there = replay_command(Path("failures", record.file), _seen_from(settings.results, settings), finding.repeat)
+    where_started = replay_command(settings.results / "failures" / record.file, settings, finding.repeat)
+    text = account(tables, finding, where_started)
+    in_results = replay_command(Path("failures", record.file), _seen_from(settings.results, settings), finding.repeat)
     return replace(
         record,
         text=text,
         details=evidence(finding),
-        replay=there,
+        replay=where_started if _is_found_there_only(settings) else in_results,
         deviation=finding.deviation,
         needs=finding.needs,
         origin=finding.origin,
         because=finding.because,
+    )
+
+
+def _is_found_there_only(settings: Settings) -> bool:
+    """Whether the backend may be found only where the run was started, so that a replay has to be typed there.
+
+    The command of a runner may name files in words of its own, and an option may name one, such as a secret.
+    """
+    return settings.backend.startswith("exec:") or any(
+        not os.path.isabs(value) and os.path.exists(value) for _, value in settings.options
     )
 
 

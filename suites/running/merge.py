@@ -15,6 +15,7 @@ from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.documents.waivers import Waivers
+from dmlcts.reports.documents.wording import is_typed_in_results
 from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.fault_groups import grouped_by_fault
 from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder, write_run
@@ -88,8 +89,13 @@ def _same_suite(content: JournalContent) -> None:
         )
 
 
-def _moved(record: ItemRecord, folder: Path) -> ItemRecord:
-    """The record with its replay commands pointing into the joined folder."""
+def moved_record(record: ItemRecord, folder: Path) -> ItemRecord:
+    """The record with its replay commands pointing into the joined folder.
+
+    Args:
+        record: of a shard.
+        folder: the joined one, as it is named where the shards are merged.
+    """
 
     def reported(text: str, name: str) -> str:
         place = (folder / "failures" / name).as_posix()
@@ -97,7 +103,13 @@ def _moved(record: ItemRecord, folder: Path) -> ItemRecord:
         return re.sub(rf"(dmlcts replay )(?:'[^']*{file}'|\S*{file})", lambda match: match[1] + place, text)
 
     failures = tuple(
-        replace(failure, text=reported(failure.text, failure.file)) if failure.file else failure
+        replace(
+            failure,
+            text=reported(failure.text, failure.file),
+            replay=failure.replay if is_typed_in_results(failure.replay) else reported(failure.replay, failure.file),
+        )
+        if failure.file
+        else failure
         for failure in record.failures
     )
     return replace(record, failures=failures)
@@ -159,7 +171,7 @@ def merge(
         datetime.now(UTC),
     )
     records = sorted((record for content in contents for record in content.records), key=lambda record: record.test)
-    records = [_moved(record, folder) for record in records]
+    records = [moved_record(record, folder) for record in records]
     run_waivers = waivers or Waivers()
     run_waivers.check_device(header["device"])
     applied = grouped_by_fault(run_waivers.apply(records))

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dmlcts.backends import DeviceInfo
 from dmlcts.backends.contract import ProcessLost
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.backends.runners.backend import RunnerDevice
 from dmlcts.backends.runners.session import Session
 from dmlcts.backends.runners.transports import ProcessTransport
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.records import FailureRecord, ItemRecord
+from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
+from dmlcts.reports.documents.wording import is_typed_in_results
+from dmlcts.reports.views.run_folder import prepare_folder, write_run
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.proxy import IsolatedBackend
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.losses import judge_surviving
-from dmlcts.suites.selftest.descriptions import clip
+from dmlcts.suites.running.failure_record import failure_of
+from dmlcts.suites.running.merge import moved_record
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.results_page import results_page
+from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.descriptions import case, clip
 from dmlcts.suites.selftest.runners.bad_runner import BAD, HANGING
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as POSIX has them")
@@ -241,3 +257,64 @@ class TestSharing:
 
     def test_nobody_can_cut_it_off(self) -> None:
         assert dispatched("truncates")[1] == [2.0]
+
+
+# What a report prints to see it again.
+
+
+def recorded(backend: str, folder: str = "out", **options: Any) -> FailureRecord:
+    settings = Settings.read(backend=backend, results=folder, **options)
+    finding = Finding("clip.formula", "fail", case(clipping(1), (1,)), "1 where 0 is due")
+    return failure_of("a test", TABLES, finding, settings)
+
+
+def test_the_page_s_replay_command_is_typed_where_the_run_was_started(
+    tmp_path: Path, dmlcts: Callable[..., Ran]
+) -> None:
+    """A runner's command may name files from there: from the results folder it starts nothing."""
+    runner = tmp_path / "r.sh"
+    runner.write_text(f"#!/bin/sh\nexec {spec('off_by_one').removeprefix('exec:')}\n", encoding="utf-8")
+    runner.chmod(0o755)
+    item = ItemRecord("a test", Outcome.FAIL, 1, (), (), (recorded("exec:./r.sh", "some/where"),))
+    now, device = datetime.now(UTC), describe_device(DeviceInfo("bad", "5.0"))
+    info = RunInfo("exec:./r.sh", device, "5.0", "quick", 0, False, {}, now, now)
+    results = build_results([item], [], info, TABLES)
+    page = results_page(results, TABLES)
+    write_run(prepare_folder(tmp_path / "some" / "where"), results, [item], page)
+    assert "Run it where the run was started." in page
+    assert "Paste it into a shell such as bash, where the run was started." in page
+    assert "in the results folder" not in page
+    command = re.search(r"dmlcts (replay some/where/failures/\S+ --backend [^\s<]+)<", page)
+    assert command is not None
+    again = dmlcts(*command[1].split())
+    assert (again.code, "4 bytes outside the output" in again.out) == (1, True), again.out + again.err
+
+
+def test_a_replay_that_needs_nothing_of_the_run_s_folder_is_typed_in_the_results_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.txt").touch()
+
+    def of(backend: str, folder: str = "out", **options: Any) -> str:
+        return recorded(backend, folder, **options).replay
+
+    for replay in (of("cpu"), of("mine.py:Backend"), of("tcp:127.0.0.1:1", options=("a=b",))):
+        assert replay.startswith("dmlcts replay failures/clip.formula-clip-float32-"), replay
+        assert is_typed_in_results(replay)
+    for replay in (of("exec:java -cp . R"), of("tcp:127.0.0.1:1", options=("secret=secret.txt",))):
+        assert replay.startswith("dmlcts replay out/failures/clip.formula-clip-float32-"), replay
+        assert not is_typed_in_results(replay)
+    assert not is_typed_in_results(of("exec:./r", "failures"))
+
+
+def test_merged_shards_have_their_replays_in_the_joined_folder() -> None:
+    for backend, replay in (
+        ("exec:./r", "dmlcts replay whole/failures/f.yaml"),
+        ("cpu", "dmlcts replay failures/f.yaml"),
+    ):
+        record = FailureRecord("clip.formula", "ELEMENT_WISE_CLIP", "INT8", Outcome.FAIL, "t", "1", "", {}, "f.yaml")
+        written = "part/failures" if backend != "cpu" else "failures"
+        record = replace(record, replay=f"dmlcts replay {written}/f.yaml --backend {backend}")
+        (moved,) = moved_record(ItemRecord("t", Outcome.FAIL, 1, (), (), (record,)), Path("whole")).failures
+        assert moved.replay == f"{replay} --backend {backend}"
