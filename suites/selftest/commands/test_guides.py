@@ -228,6 +228,10 @@ VERDICT = re.compile(r"\b[Ee]xit(?:s| codes?)(?: is)? \d|CONFORMANT|INCOMPLETE|\
 DRAFT_CODES = "certification/test_certification.py::test_a_draft_ends_with_the_code_that_it_prints"
 STANDINGS = "commands/test_guides.py::test_the_table_of_verdicts_has_their_exit_codes"
 LACKING = "judging/test_not_supported.py::test_a_run_without_one_mode_is_incomplete"
+BEFORE_HELLO = (
+    "runners/test_runners_guide.py::test_the_exit_codes_of_errors_before_hello_in_the_guide_are_those_of_the_code"
+)
+UNCLAIMED = "runners/test_trial.py::test_a_next_command_that_ends_incomplete_names_the_operators_that_are_not_claimed"
 CLAIMS: dict[Path, dict[str, str]] = {
     CERTIFYING: {
         "A required clause that did not run makes the run INCOMPLETE": "4 dmlcts run --backend mine",
@@ -250,7 +254,11 @@ CLAIMS: dict[Path, dict[str, str]] = {
         "The suite reports the rest as not supported": "4 dmlcts run --backend mine.py:Backend --operator ABS",
     },
     RUNNERS: {
-        "| nothing, garbage or an error before hello": "commands/test_guides.py::test_what_is_no_runner_is_one_line",
+        "| nothing, garbage or an error instead": "commands/test_guides.py::test_what_is_no_runner_is_one_line",
+        "| bad_option or denied instead": BEFORE_HELLO,
+        "| unavailable, bad_version |": BEFORE_HELLO,
+        "| bad_option, denied |": BEFORE_HELLO,
+        "Some clauses also run a second operator": UNCLAIMED,
         "Clauses that depend on answers did not run": "4 dmlcts offline judge",
         "The suite reports required operators and types": LACKING,
         "If you do not claim it, the clause does not run": LACKING,

@@ -129,6 +129,39 @@ def test_the_feature_levels_and_the_most_length_in_the_guide_are_those_of_the_co
     assert head + binding * definition().limits["most_tensors"] <= 4096
 
 
+def test_the_exit_codes_of_errors_before_hello_in_the_guide_are_those_of_the_code() -> None:
+    """A refused option and a wrong secret are mistakes of the command line, as the help of --check says too."""
+    from dmlcts.backends.runners import session
+    from dmlcts.suites.commands.main import main
+
+    page = text()
+    for names, code in (("unavailable, bad_version", 3), ("bad_option, denied", 2)):
+        (row,) = re.findall(rf"^\| {names} \| (.*) \|$", page, re.MULTILINE)
+        assert f"exit code {code}" in row
+        for name in names.split(", "):
+            error = session._not_greeted(session.Refused(name, "no"))
+            assert (isinstance(error, UsageError), name) == (code == 2, name)
+    refused = "bad_option or denied instead of the reply to hello, or not_supported to begin"
+    assert f"| {refused} | no run: exit code 2," in page
+    help_text = " ".join((main.commands["backends"].help or "").split())
+    assert "2 if there is no such backend or it refuses an option or the secret, 3 if it cannot be reached" in help_text
+
+
+def test_the_families_of_clauses_in_the_guide_are_those_of_the_tables() -> None:
+    """Those that hold for all operators, and which of them say that something is refused."""
+    from dmlcts.specs.loading import load_tables
+
+    families: dict[str, list[str]] = {}
+    for rules in load_tables().rules:
+        for clause in rules.clauses:
+            families.setdefault(clause.id.partition(".")[0], []).append(clause.text)
+    page = " ".join(text().split())
+    assert len(families) == 3
+    assert "Three families of clauses hold for all operators" in page
+    assert all(f"`{name}.*` (" in page for name in families)
+    assert {name for name, texts in families.items() if any("is refused" in words for words in texts)} == {"tensor"}
+
+
 # The smallest runner, which the guide shows whole.
 
 
