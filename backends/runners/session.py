@@ -114,7 +114,7 @@ class Session:
         self, kind: str, parts: Sequence[Part], sizes: range, into: memoryview | None, deadline: float | None
     ) -> bytes:
         if self._transport.pending():
-            raise self.garbled("it sent bytes that nothing had asked for")
+            raise self.garbled(f"it sent bytes that nothing had asked for: {self._transport.unasked()!r}")
         self._number += 1
         length = sum(map(len, parts))
         head = _HEADER.pack(self._mark, self._kinds[kind], 0, self._number, length)

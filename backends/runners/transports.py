@@ -59,6 +59,9 @@ class Transport(Protocol):
     def pending(self) -> bool:
         """Whether there are bytes that nobody has received."""
 
+    def unasked(self) -> bytes:
+        """The first bytes that nobody has received; none where there are none. They are received by that."""
+
     def recent_output(self) -> str:
         """The last lines of the runner's standard error by now; "" where they are not to be had."""
 
@@ -133,7 +136,7 @@ class ProcessTransport:
                 while left:
                     left = left[os.write(self._input, left) :]
         except OSError:
-            raise self._gone() from None
+            raise self._gone(self.unasked()) from None
 
     def receive(self, into: memoryview, deadline: float | None) -> None:
         """Fill ``into``."""
@@ -171,6 +174,10 @@ class ProcessTransport:
         if self._poll is None:
             return False
         return any(event & select.POLLIN for _, event in self._poll.poll(0))
+
+    def unasked(self) -> bytes:
+        """The first bytes that nobody has received; none where there are none. They are received by that."""
+        return os.read(self._output, _MOST_SHOWN - 1) if self.pending() else b""
 
     def recent_output(self) -> str:
         """The last lines of its standard error by now."""
@@ -308,6 +315,10 @@ class SocketTransport:
             return False
         finally:
             self._socket.setblocking(True)
+
+    def unasked(self) -> bytes:
+        """The first bytes that nobody has received; none where there are none. They are received by that."""
+        return self._socket.recv(_MOST_SHOWN - 1) if self.pending() else b""
 
     def recent_output(self) -> str:
         """Nothing: its standard error is where it runs."""

@@ -50,6 +50,10 @@ class FileTransport:
         """No: everything after an answer is the next one."""
         return False
 
+    def unasked(self) -> bytes:
+        """Nothing, as nothing is pending."""
+        return b""
+
     def recent_output(self) -> str:
         """Nothing: its standard error stayed where it ran."""
         return ""

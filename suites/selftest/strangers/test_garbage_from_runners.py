@@ -41,6 +41,9 @@ class Canned:
     def pending(self) -> bool:
         return False  # it said everything at once
 
+    def unasked(self) -> bytes:
+        return b""
+
     def check_memory(self) -> None:
         pass
 
