@@ -58,12 +58,14 @@ class Call:
         kinds: the numpy types of the input arrays, as the runtime is given them.
         result: the numpy type that the runtime's result must have; bool where it is a truth value.
         scalars: the names of the attributes that are passed behind the arrays: "Min", "Max", "Exponent".
+        rank: how many dimensions the arrays have, of a runtime that has not the same functions at every rank.
     """
 
     part: str
     kinds: tuple[np.dtype[Any], ...]
     result: np.dtype[Any]
     scalars: tuple[str, ...] = ()
+    rank: int = 1
 
 
 class ArrayRuntime(Protocol):
@@ -96,6 +98,10 @@ class ArrayRuntime(Protocol):
     @property
     def rows(self) -> Sequence[Mapped]:
         """What else the mapping has to say: of sizes and of memory."""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether calls differ by the rank of the arrays, because some functions are there at some ranks only."""
 
     def program(self, call: Call, counterpart: Counterpart) -> Program:
         """A program of ``counterpart`` on the types of ``call``.
@@ -196,7 +202,8 @@ class ArrayDevice:
         elif counterpart.converted:
             result = kinds[0]
         scalars = tuple(item.name for item in table.attributes if item.name in ("Min", "Max", "Exponent"))
-        return Call(part, tuple(kinds), result, scalars), counterpart
+        rank = operator.tensors[table.output].rank if self.runtime.ranked else 1
+        return Call(part, tuple(kinds), result, scalars, rank), counterpart
 
     def program(self, call: Call, counterpart: Counterpart) -> Program:
         """The program of ``call``, made once.

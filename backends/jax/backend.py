@@ -86,6 +86,7 @@ class JaxRuntime:
 
     name = "jax"
     prefix = "jax."
+    ranked = False
 
     def __init__(self, jax: Any, device: Any, options: Mapping[str, str]) -> None:
         self._jax = jax

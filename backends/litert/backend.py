@@ -19,6 +19,7 @@ from dmlcts.backends.runtimes import Counterpart, Mapped, choice, load
 from dmlcts.specs import UsageError
 
 _INSTALL = "pip install ai-edge-litert"
+_LARGE = 1 << 22  # bytes of an input; an interpreter holds the memory of the largest dispatch until it is released
 _KERNELS = {"default": "AUTO", "builtin": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "reference": "BUILTIN_REF"}
 
 
@@ -63,6 +64,7 @@ class LiteRtRuntime:
     name = "litert"
     prefix = ""
     counterparts = COUNTERPARTS
+    ranked = True  # XNNPACK takes up to six dimensions; beyond, LiteRT's own kernels compute, and have fewer types
 
     def __init__(
         self, version: str, interpreter: Any, schema: Any, flatbuffers: Any, options: Mapping[str, str]
@@ -82,7 +84,7 @@ class LiteRtRuntime:
             NotSupported: LiteRT has no kernel for it.
         """
         program = self.program(call, counterpart)
-        arrays = [np.ones(1, kind) for kind in call.kinds]
+        arrays = [np.ones([1] * call.rank, kind) for kind in call.kinds]
         try:
             result = program(arrays, [kind.type(1) for kind in _scalar_kinds(call)])
         except Exception as error:  # RuntimeError for most, ValueError for some
@@ -91,26 +93,26 @@ class LiteRtRuntime:
             raise NotSupported(f"litert: {counterpart.name} gives {result.dtype}, not {call.result}")
 
     def program(self, call: Call, counterpart: Counterpart) -> Program:
-        """Models, loaded once for each rank.
+        """A model, resized to the sizes of each dispatch.
 
         Raises:
-            NotSupported: LiteRT does not load them.
+            NotSupported: LiteRT does not load it.
         """
-        loaded: dict[int, _Model] = {}
+        kept = [self._model(call, counterpart)]
 
         def run(arrays: Sequence[Array], scalars: Sequence[Any]) -> Array:
-            rank = arrays[0].ndim
-            if rank not in loaded:
-                loaded[rank] = self._model(call, counterpart, rank)
-            return loaded[rank].run(arrays, scalars)
+            model = kept.pop() if kept else self._model(call, counterpart)
+            result = model.run(arrays, scalars)
+            if all(array.nbytes <= _LARGE for array in arrays):
+                kept.append(model)
+            return result
 
-        loaded[1] = self._model(call, counterpart, 1)
         return run
 
-    def _model(self, call: Call, counterpart: Counterpart, rank: int) -> _Model:
+    def _model(self, call: Call, counterpart: Counterpart) -> _Model:
         scalar_kinds = _scalar_kinds(call)
         steps = steps_of(counterpart.name, len(call.kinds) + len(scalar_kinds))
-        model = build(self._schema, self._flatbuffers, steps, call.kinds, scalar_kinds, call.result, rank)
+        model = build(self._schema, self._flatbuffers, steps, call.kinds, scalar_kinds, call.result, call.rank)
         resolver = getattr(self._interpreter.OpResolverType, _KERNELS[self.options["kernels"]])
         threads = int(self.options["threads"])
         try:

@@ -85,6 +85,7 @@ class OpenVinoRuntime:
 
     name = "openvino"
     prefix = ""
+    ranked = False
 
     def __init__(self, openvino: Any, opset: Any, core: Any, options: Mapping[str, str]) -> None:
         self._openvino = openvino

@@ -40,6 +40,7 @@ class CompiledTorch:
 
     name = "torch"
     prefix = "torch."
+    ranked = False
     counterparts = COUNTERPARTS
 
     def __init__(self, torch: Any, device: Any, adapter: str, options: Mapping[str, str]) -> None:
