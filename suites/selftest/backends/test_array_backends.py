@@ -220,7 +220,7 @@ def test_each_computes(devices: dict[str, Any], name: str, in_place: bool) -> No
     assert run(device, even, [0.5, 1.5, -2.5, 2.25, -0.75], in_place).tolist() == [0, 2, -2, 2, -1]
 
 
-GROWTH = """
+PROGRAM = """
 import os, sys
 from pathlib import Path
 import numpy as np
@@ -245,7 +245,7 @@ def test_the_memory_of_large_tensors_is_not_kept(name: str) -> None:
     """Models hold the memory of a dispatch until they are released: of all operators together it looked like a leak."""
     if not INSTALLED[name]:
         pytest.skip(f"not installed: {PACKAGES[name]}")
-    done = subprocess.run([sys.executable, "-c", GROWTH, name], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 1 << 26, "of six operators with 64 MiB each, in and out"
 
 
