@@ -33,7 +33,7 @@ def test_an_operator_is_selected_by_its_name() -> None:
 
 def test_what_is_neither_is_refused_with_what_there_is() -> None:
     with pytest.raises(
-        UsageError, match=r"no table describes the operator 'rotation'; .*lists the operators and groups"
+        UsageError, match=r"no table describes the operator 'rotation'; choose one of ABS, .* or a group: .*rounding"
     ):
         family().selected("rotation")
 
