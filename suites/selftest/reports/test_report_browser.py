@@ -59,6 +59,19 @@ class Browser:
             wait();
         """)
 
+    def open_clause(self, clause: str) -> None:
+        """Click on the summary of a clause, and wait for its rows: they are built after the click."""
+        self.driver.find_element(By.CSS_SELECTOR, f"[id='{clause}'] > summary").click()
+        self.driver.execute_async_script(
+            """
+            const [clause, done] = arguments;
+            const section = document.getElementById(clause);
+            const wait = () => (section.querySelector("[data-row]") ? done() : setTimeout(wait, 20));
+            wait();
+            """,
+            clause,
+        )
+
     def field(self, name: str) -> Any:
         return self.driver.find_element(By.ID, f"f-{name}")
 
@@ -153,7 +166,7 @@ def test_a_section_is_built_when_it_is_opened(browser: Browser) -> None:
     browser.show("failing")
     rows = "return document.querySelectorAll('[id=\"clip.cast.integer\"] [data-row]').length"
     assert browser.run(rows) == 0
-    browser.driver.find_element(By.CSS_SELECTOR, "[id='clip.cast.integer'] > summary").click()
+    browser.open_clause("clip.cast.integer")
     assert browser.run(rows) > 3
     browser.open_all()
     assert browser.run("return document.querySelectorAll('noscript').length") == 0
@@ -174,7 +187,7 @@ def test_the_fields_narrow_together(browser: Browser) -> None:
     browser.show("failing", "#type=INT8&operator=ELEMENT_WISE_CLIP&outcome=pass&subject=casting")
     assert browser.shown("failure") == []
     assert browser.shown("clause") == ["clip.cast.integer"]
-    browser.driver.find_element(By.CSS_SELECTOR, "[id='clip.cast.integer'] > summary").click()
+    browser.open_clause("clip.cast.integer")
     rows = browser.run(
         "return [...document.getElementById('clip.cast.integer').querySelectorAll('[data-row]')]"
         ".filter(row => !row.hidden).map(row => row.dataset.type)"
