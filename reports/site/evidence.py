@@ -20,6 +20,8 @@ from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
 Row = Mapping[str, Any]
+_Held = tuple[str, tuple[str, ...]]
+"""The types on which a clause was judged and holds, in words, and what else is to be said of them."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class ClauseEvidence:
         slugs: the columns.
         cells: how each column stands.
         breaches: the columns that break it; versions that break it alike are one.
-        holding: the other columns that judged it: sign, labels and what was judged; those alike stand together.
+        holding: the other columns that judged it: sign, labels and what was judged, those of the same types and
+            behaviours together, with the least and the most of their cases and elements.
     """
 
     rule: Rule
@@ -175,7 +178,7 @@ def _clause(
     operator: str, clause: str, judged: Sequence[Judged], sorted_rows: Sequence[RowsByPlace], tables: Tables
 ) -> ClauseEvidence:
     cells, breaches = [], []
-    holding: dict[tuple[str, str], list[str]] = defaultdict(list)
+    holding: dict[tuple[str, _Held], list[tuple[str, int, int]]] = defaultdict(list)
     for column, place in zip(judged, sorted_rows, strict=True):
         rows = place.rows.get(operator, {}).get(clause, ())
         standing = Standing.of(rows)
@@ -183,11 +186,15 @@ def _clause(
         if standing.kind == "fail":
             breaches.append(_breach(column, rows, place.failures.get((operator, clause), ()), tables))
         elif rows:
-            words = _judged_words(rows, place.behaviours.get((operator, clause), ()), tables)
-            holding[standing.sign, words].append(column.name)
-    alike = tuple((sign, tuple(labels), words) for (sign, words), labels in holding.items())
+            held = _held(rows, place.behaviours.get((operator, clause), ()), tables)
+            cases, elements = (sum(row[name] for row in _ran(rows)) for name in ("cases", "elements"))
+            holding[standing.sign, held].append((column.name, cases, elements))
+    alike = []
+    for (sign, held), columns in holding.items():
+        labels, numbers_of_cases, numbers_of_elements = zip(*columns, strict=True)
+        alike.append((sign, labels, _held_words(held, numbers_of_cases, numbers_of_elements)))
     slugs = tuple(column.column.slug for column in judged)
-    return ClauseEvidence(rule_of(clause, tables), slugs, tuple(cells), tuple(_merged(breaches)), alike)
+    return ClauseEvidence(rule_of(clause, tables), slugs, tuple(cells), tuple(_merged(breaches)), tuple(alike))
 
 
 def _merged(breaches: Iterable[Breach]) -> Iterator[Breach]:
@@ -231,15 +238,15 @@ def case_order(case: Reproduction, tables: Tables) -> tuple[Any, ...]:
         return (1, case.name)
 
 
-def _judged_words(rows: Sequence[Row], behaviours: Sequence[Row], tables: Tables) -> str:
-    """What was judged of rows that nobody breaks: types, cases and elements, and the behaviours that were seen."""
+def _ran(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if not Outcome(row["outcome"]).did_not_run]
+
+
+def _held(rows: Sequence[Row], behaviours: Sequence[Row], tables: Tables) -> _Held:
+    """What was judged of rows that nobody breaks: the types that ran, and those that did not and what was seen."""
     idle = [row for row in rows if Outcome(row["outcome"]).did_not_run]
-    ran = [row for row in rows if not Outcome(row["outcome"]).did_not_run]
+    ran = [row["data_type"] for row in _ran(rows)]
     parts = []
-    if ran:
-        cases, elements = (sum(row[name] for row in ran) for name in ("cases", "elements"))
-        types = ", ".join(row["data_type"] for row in ran) if len(ran) < 3 else f"{len(ran)} types"
-        parts.append(f"{types}: {cases:,} cases, {elements:,} elements")
     if idle:
         outcomes = " or ".join(dict.fromkeys(row["outcome"].replace("_", " ") for row in idle))
         parts.append(f"{outcomes} on {', '.join(row['data_type'] for row in idle)}")
@@ -248,4 +255,17 @@ def _judged_words(rows: Sequence[Row], behaviours: Sequence[Row], tables: Tables
         types_of[behaviour_text(behaviour["clause"], behaviour["behaviour"], tables)].append(behaviour["data_type"])
     alone = len(types_of) == 1
     parts += [text if alone else f"{text} ({', '.join(names)})" for text, names in types_of.items()]
-    return "; ".join(parts)
+    return ", ".join(ran) if len(ran) < 3 else f"{len(ran)} types", tuple(parts)
+
+
+def _held_words(held: _Held, cases: Iterable[int], elements: Iterable[int]) -> str:
+    """What was judged of columns alike, from how many cases and elements each had."""
+    types, parts = held
+    ran = [f"{types}: {_range(cases)} cases, {_range(elements)} elements"] if types else []
+    return "; ".join((*ran, *parts))
+
+
+def _range(numbers: Iterable[int]) -> str:
+    """The least and the most: "866 to 1,272"; one number where all are equal."""
+    known = sorted(set(numbers))
+    return " to ".join(f"{number:,}" for number in dict.fromkeys((known[0], known[-1])))

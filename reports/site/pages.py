@@ -6,7 +6,7 @@ import gzip
 import importlib.metadata
 import json
 import posixpath
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -164,7 +164,7 @@ def site_files(sources: Sources) -> dict[str, bytes]:
 def _shown(sources: Sources) -> Iterator[Shown]:
     baselines = [known.baseline for known in sources.baselines]
     pairs = [(each, column) for each in sources.collection.implementations for column in each.columns]
-    times = Counter(_label(each, column) for each, column in pairs)
+    names = _names(pairs)
     for implementation in sources.collection.implementations:
         for column in implementation.columns:
             results = column.results
@@ -177,11 +177,24 @@ def _shown(sources: Sources) -> Iterator[Shown]:
                 implementation.slug,
                 label,
                 implementation.adapter,
-                label if times[label] == 1 else f"{label} ({implementation.adapter})",
+                names[column.slug],
                 reasons_by_row(triage),
             )
             view = overview(results, sources.tables)
             yield Shown(implementation, column, view, triage, judged, RowsByPlace.of(results), known)
+
+
+def _names(pairs: Sequence[tuple[Implementation, Column]]) -> dict[str, str]:
+    """What columns are called by their slugs: the label, with as much of the adapter as tells labels alike apart."""
+    adapters: dict[str, dict[str, str]] = defaultdict(dict)
+    for implementation, column in pairs:
+        adapters[_label(implementation, column)][column.slug] = implementation.adapter
+    names: dict[str, str] = {}
+    for label, adapter_of in adapters.items():
+        begun = {slug: adapter.partition(" (")[0] for slug, adapter in adapter_of.items()}
+        short = begun if len(set(begun.values())) == len(set(adapter_of.values())) else adapter_of
+        names |= {slug: label if len(short) == 1 else f"{label} ({adapter})" for slug, adapter in short.items()}
+    return names
 
 
 def _label(implementation: Implementation, column: Column) -> str:

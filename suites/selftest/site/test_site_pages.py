@@ -27,7 +27,7 @@ from dmlcts.suites.selftest.site.links import broken_links, pages, reached, targ
 from dmlcts.suites.selftest.site.site_samples import hostile_sources, kept, sources
 
 MOST_BYTES = 10_000_000
-CELL = re.compile(r'<td class="k-(\w+)">(?:<a href="([^"]*)")?')
+CELL = re.compile(r'<td class="?k-(\w+)"?>(?:<a href="?([^">]*)"?)?')
 
 
 @pytest.fixture(scope="module")
