@@ -138,8 +138,11 @@ def run_programs_isolated(bench: Bench, programs: Sequence[Program]) -> Iterator
         begin += len(errors)
     ran = [tracker for tracker in followed if tracker.begun]
     histories = laid.came([tracker.came for tracker in ran])
-    known = {place: history for place, history in enumerate(histories) if history is not None}
-    look = _Look(laid.groups, laid.judged, memory[: laid.end], before[: laid.end], dict(known))
+    known: dict[int, Came] = {place: history for place, history in enumerate(histories) if history is not None}
+    lost = due[begin - 1][1]
+    if isinstance(errors[-1], WorkerLost) and isinstance(lost, Dispatch) and lost.judged:
+        known[laid.judged.index(laid.members[id(lost)])] = None  # its output may be there already
+    look = _Look(laid.groups, laid.judged, memory[: laid.end], before[: laid.end], known)
     strayed = look.strayed or _broken(memory)
     if strayed or late:
         blamed = ran[-1].stopped if late else None

@@ -23,7 +23,6 @@ from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.losses import (
-    LOSSES,
     hazards_of,
     is_wanted,
     judge_hazard,
@@ -31,7 +30,7 @@ from dmlcts.suites.judging.losses import (
     late_finding,
     unexplained,
 )
-from dmlcts.suites.judging.refusals import known_unsupported
+from dmlcts.suites.judging.refusals import LOSSES, known_unsupported
 from dmlcts.suites.judging.together import chunks, judged_together, judgement_of, right
 from dmlcts.suites.measuring.dispatches import Measurements
 

@@ -25,10 +25,8 @@ from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, Judgement, value_clauses
+from dmlcts.suites.judging.refusals import LOSSES, explained
 from dmlcts.suites.judging.together import judgement_of
-
-LOSSES = ("crash", "timeout", "device_lost", "resource_error")
-"""The outcomes after which the implementation runs in a fresh process."""
 
 _SIZE = 2
 
@@ -185,27 +183,8 @@ def judge_surviving(bench: Bench, case: Case, ran: Ran | None = None) -> Judgeme
         return judgement
     again = judge_case(bench, case)
     seen = {finding.outcome for finding in again.findings}
-    findings = tuple(_explained(finding, seen) for finding in judgement.findings)
+    findings = tuple(explained(finding, seen) for finding in judgement.findings)
     return replace(judgement, findings=findings)
-
-
-def _explained(finding: Finding, seen: set[str]) -> Finding:
-    if finding.outcome not in LOSSES:
-        return finding
-    if finding.outcome in seen:
-        cause = "the same in a fresh process: the case itself is to blame"
-        return replace(finding, details=(*finding.details, ("again", cause)))
-    others = ", ".join(sorted(seen)) or "no fault"
-    cause = f"{others} in a fresh process: what ran before it is to blame, or chance"
-    clause = "execution.repeatable" if finding.outcome == "resource_error" else "execution.independent"
-    return replace(
-        finding,
-        clause=clause,
-        title=f"{finding.title}, not again in a fresh process",
-        details=(*finding.details, ("again", cause)),
-        suspects=(),
-        settled=True,
-    )
 
 
 def late_finding(case: Case, doubted: Doubted) -> Finding:
@@ -215,7 +194,7 @@ def late_finding(case: Case, doubted: Doubted) -> Finding:
         lost = Finding(
             case.clause, mishap.outcome, case, mishap.title, (("said", mishap.text),), deviation=Deviation.STOPPED
         )
-        return _explained(lost, set())
+        return explained(lost, set())
     details = (("bytes", doubted.changed), ("again", "no such change where each case of the batch is judged alone"))
     title = "bytes outside the memory of a dispatch changed"
     return Finding(
@@ -227,7 +206,7 @@ def unexplained(bench: Bench) -> tuple[Finding, ...]:
     """What was lost before any test began and did not happen again: reported once, by whoever asks first."""
     lost, bench.unexplained = bench.unexplained, []
     return tuple(
-        _explained(
+        explained(
             Finding(
                 case.clause,
                 mishap.outcome,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -34,6 +35,9 @@ from dmlcts.suites.judging.findings import (
     plain,
     value_clauses,
 )
+
+LOSSES = ("crash", "timeout", "device_lost", "resource_error")
+"""The outcomes after which the implementation runs in a fresh process."""
 
 _ACCEPTED = "accepted, though it must be refused"
 _MOST_PACKED = 1 << 16
@@ -182,6 +186,31 @@ def stride_clause(operator: OperatorDesc) -> str:
 def _packed(bench: Bench, case: Case) -> Case:
     """As many elements with the same attributes on packed tensors, out of place."""
     return plain(bench, case, case.values, min(max(1, case.operator.output.element_count), _MOST_PACKED))
+
+
+def explained(finding: Finding, seen: set[str]) -> Finding:
+    """The finding of a loss, with what judging the case again in a fresh process showed.
+
+    Args:
+        finding: any finding; other than of a loss it stays as it is.
+        seen: the outcomes that the case alone had there; a loss that is not among them did not happen again.
+    """
+    if finding.outcome not in LOSSES:
+        return finding
+    if finding.outcome in seen:
+        cause = "the same in a fresh process: the case itself is to blame"
+        return replace(finding, details=(*finding.details, ("again", cause)))
+    others = ", ".join(sorted(seen)) or "no fault"
+    cause = f"{others} in a fresh process: what ran before it is to blame, or chance"
+    clause = "execution.repeatable" if finding.outcome == "resource_error" else "execution.independent"
+    return replace(
+        finding,
+        clause=clause,
+        title=f"{finding.title}, not again in a fresh process",
+        details=(*finding.details, ("again", cause)),
+        suspects=(),
+        settled=True,
+    )
 
 
 def attempt(bench: Bench, operator: OperatorDesc) -> Refusal | Mishap | None:

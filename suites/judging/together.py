@@ -24,7 +24,7 @@ from dmlcts.suites.cases.outcomes import Mishap, Outcome
 from dmlcts.suites.judging.expectations import EXPECTATIONS, without_silent_points
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement
 from dmlcts.suites.judging.outputs import judge_outcome
-from dmlcts.suites.judging.refusals import stopped
+from dmlcts.suites.judging.refusals import explained, stopped
 
 _MOST_CASES = 256
 _LEAST_CASES = 3
@@ -294,4 +294,6 @@ def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:
     state_findings = (
         replace(own_finding, case=case, clause=case.layout_clause or case.clause, suspects=()) for own_finding in mine
     )
-    return replace(alone, findings=tuple(state_findings)[:1])
+    # A process that was killed may have been killed from outside: the case alone, in a fresh one, was not.
+    findings = [explained(each, set()) if each.outcome == "resource_error" else each for each in state_findings]
+    return replace(alone, findings=tuple(findings)[:1])
