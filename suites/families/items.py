@@ -23,7 +23,7 @@ from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.families.family import CONFORMANCE, Family, Probe, family_of
 from dmlcts.suites.families.joining import joined
 from dmlcts.suites.running.item_record import probe_record
-from dmlcts.suites.running.pytest_run import ONLY
+from dmlcts.suites.running.pytest_run import ONLY, UNAVAILABLE
 from dmlcts.suites.running.run import Run
 
 RUN = pytest.StashKey[Run]()
@@ -68,6 +68,8 @@ class FamilyItem(pytest.Item):
         try:
             _ = self.config.stash[RUN].bench
         except BackendUnavailable as error:
+            if hasattr(self.config, "workeroutput"):  # the controlling process goes on with the other processes
+                self.config.workeroutput[UNAVAILABLE] = one_line(error)
             pytest.exit(one_line(error), returncode=_EXIT_UNAVAILABLE)
         except DmlctsError as error:
             pytest.exit(one_line(error), returncode=pytest.ExitCode.USAGE_ERROR)

@@ -26,7 +26,7 @@ from dmlcts.suites.console.printing import complain
 from dmlcts.suites.progress.watching import PLUGIN as PROGRESS
 from dmlcts.suites.rerunning.rerun import rerun
 from dmlcts.suites.running.item_record import publish
-from dmlcts.suites.running.pytest_run import CONFORMANCE
+from dmlcts.suites.running.pytest_run import CONFORMANCE, UNAVAILABLE
 from dmlcts.suites.running.run import NoVerdict, Run, key_of
 
 RECORD = "dmlcts-record"
@@ -103,6 +103,20 @@ class Collector:
             self._collected(Collection(*counted))
         if error:
             self._fallen[node] = _return_code(node)
+        elif (reason := getattr(node, "workeroutput", {}).get(UNAVAILABLE)) is not None:
+            self._without_device(node, reason)
+
+    def _without_device(self, node: Any, reason: str) -> None:
+        """Share what a process was to run among the others: a device may open in fewer processes than were asked for.
+
+        pytest-xdist takes it for a fault of its own that a process ends with tests left, and would end the run.
+        """
+        self._print_line(f"\ndmlcts: a process cannot open the device, so others run its tests: {reason}")
+        self._fallen[node] = None
+        distribution: Any = self.config.pluginmanager.get_plugin("dsession")
+        scheduler = distribution.sched
+        if node in scheduler.nodes:
+            scheduler.remove_node(node)  # the test that it began runs again at the end
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: object) -> None:

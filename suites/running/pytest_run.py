@@ -34,6 +34,8 @@ _MOST_PROCESSES = 16
 
 ONLY = pytest.StashKey[frozenset[str]]()
 """The tests of an item that are run, by name ("test_ties[ROUND-FLOAT16]"), where not all are."""
+UNAVAILABLE = "dmlcts-unavailable"
+"""Where a process of pytest-xdist says why it has no device, in what it sends at its end."""
 
 
 class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken

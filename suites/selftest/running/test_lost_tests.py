@@ -30,6 +30,7 @@ AT = "test_memory.py::memory[IS_NAN]"
 ONE_SIZE = """
 import os, signal
 from pathlib import Path
+from dmlcts.backends import BackendUnavailable
 from dmlcts.suites.mutants.reference import Reference
 
 HERE = Path(__file__).parent
@@ -66,6 +67,12 @@ class Terminates(Reference):
         if not (HERE / "enough").exists():
             os.kill(os.getppid(), signal.SIGTERM)
         return super().compute_exact(operator, inputs)
+
+class TakenOnce(Reference):
+    def open(self, **options):
+        if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+            raise BackendUnavailable("the device is taken", "wait")
+        return super().open(**options)
 """
 
 
@@ -106,6 +113,13 @@ def test_a_test_whose_process_dies_once_runs_again(tmp_path: Path, judged: Calla
         (record.test, record.outcome) for record in sorted(journal_content.records, key=lambda record: record.test)
     ]
     assert all(outcome is Outcome.PASS for _, outcome in known)
+
+
+@pytest.mark.size("thorough")
+def test_a_process_without_a_device_leaves_its_tests_to_the_others(judged: Callable[..., Ran]) -> None:
+    ran = judged("TakenOnce", "--isolation", "none")
+    assert ran.code == 0, ran.out + ran.err
+    assert "a process cannot open the device, so others run its tests: the device is taken; wait" in ran.out
 
 
 @pytest.mark.size("thorough")
