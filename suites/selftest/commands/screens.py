@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import sysconfig
@@ -88,6 +89,12 @@ def lasting(frames: Sequence[Frame], seconds: float) -> list[Frame]:
     return [replace(frame, seconds=frame.seconds * factor) for frame in frames]
 
 
+def _of_terminal() -> None:
+    """Take the terminal, and Ctrl-C from it: what a shell starts behind `&` ignores that, and hands it on."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class _Terminal:
     def __init__(self, folder: Path) -> None:
         self.screen = pyte.Screen(COLUMNS, ROWS)
@@ -105,7 +112,7 @@ class _Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_of_terminal,
         )
         os.close(slave)
 

@@ -93,7 +93,7 @@ def test_a_terminal_shows_what_a_shell_prints(tmp_path: Path) -> None:
     assert frames[-1].lines[0][0].text.startswith("$ printf")
 
 
-@pytest.mark.size("thorough")
+@pytest.mark.size("all")
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell here")
 def test_the_recording_can_be_made_anew() -> None:
     """On one clause, which takes some seconds."""

@@ -66,7 +66,7 @@ def test_a_job_that_ends_its_process_is_reported_and_the_others_finish(fatal: in
     assert results == {(number, fatal): None if number == fatal else 2 * number for number in range(6)}
 
 
-@pytest.mark.size("thorough")
+@pytest.mark.size("all")
 def test_a_record_that_was_cut_off_is_continued_without_judging_again(tmp_path: Path) -> None:
     path = tmp_path / "kills.json"
     lines: list[str] = []
