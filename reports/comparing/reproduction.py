@@ -54,14 +54,12 @@ class Reproduction:
         return dxdispatch_model(self.failure["case"], f"{self.failure['clause']}: {self.failure['title']}")
 
     @property
-    def files(self) -> dict[str, str]:
-        """The text of each file by its name: the case, and its model if it has one; none for a case without values."""
-        if not self.is_whole:
-            return {}
+    def document(self) -> dict[str, Any]:
+        """The case as the document that ``dmlcts replay`` reads; its text is in its details too."""
         members = ("title", "clause", "operator", "data_type", "outcome", "test")
         details = dict(self.failure["details"])
         account = [self.failure["title"], *(f"  {label:<12} {detail}" for label, detail in details.items())]
-        case = {
+        return {
             "format": FAILURE_FORMAT,
             **{name: self.failure[name] for name in members},
             "suite_version": self.suite_version,
@@ -69,7 +67,13 @@ class Reproduction:
             "details": details,
             "case": self.failure["case"],
         }
-        made = {f"{self.name}.yaml": dump_yaml(case)}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of each file by its name: the case, and its model if it has one; none for a case without values."""
+        if not self.is_whole:
+            return {}
+        made = {f"{self.name}.yaml": dump_yaml(self.document)}
         model, _ = self.model
         if model is not None:
             written = json.dumps(model, indent=2, ensure_ascii=False, allow_nan=False)

@@ -105,10 +105,15 @@ _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(list, _represent_list)
 
 
-def dump_yaml(document: Mapping[str, Any]) -> str:
-    """The document as readable YAML; ``yaml.safe_load`` gives it back."""
+def dump_yaml(document: Mapping[str, Any], brief: bool = False) -> str:
+    """The document as readable YAML; ``yaml.safe_load`` gives it back.
+
+    Args:
+        document: the document.
+        brief: whether mappings of plain values stand on one line too.
+    """
     layout: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 110}
-    text: str = yaml.dump(dict(document), Dumper=_Dumper, default_flow_style=False, **layout)
+    text: str = yaml.dump(dict(document), Dumper=_Dumper, default_flow_style=None if brief else False, **layout)
     return text
 
 

@@ -19,6 +19,7 @@ from dmlcts.reports.views.html import environment, inlined, template
 def page(document: Mapping[str, Any]) -> str:
     """The migration as an HTML page that loads nothing."""
     first, second = digest.labels(document)
+    rules = [document["rules"][row["clause"]] for each in document["operators"] for row in digest.listed(each)]
     return (
         environment()
         .get_template("migration.html")
@@ -27,6 +28,7 @@ def page(document: Mapping[str, Any]) -> str:
             document=document,
             first=first,
             second=second,
+            cited=list(dict.fromkeys((rule["source"], rule["address"]) for rule in rules if rule["quotation"])),
             made_with=made_with_cells(document["columns"]),
             states=STATES,
             kinds=KINDS,

@@ -11,6 +11,7 @@ from typing import Any
 from dmlcts.reports.comparing.reproduction import Reproduction
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.wording import behaviour_text, type_order
+from dmlcts.reports.documents.writing import dump_yaml
 from dmlcts.reports.site.kept import Column
 from dmlcts.reports.site.standing import Standing
 from dmlcts.reports.summaries.causes import first_line
@@ -33,7 +34,7 @@ class Judged:
         page: the slug of its implementation's page.
         label: what it is called: backend, library, version.
         adapter: what it ran on.
-        name: the label, with the adapter if another column has the same label.
+        name: as much of both as no other column has.
         reasons: the reason of each failing row that has one.
     """
 
@@ -44,10 +45,16 @@ class Judged:
     name: str
     reasons: Mapping[RowKey, Mapping[str, Any]]
 
+    @property
+    def address(self) -> str:
+        """Its part of its implementation's page, from the root of the site."""
+        slug = self.column.slug
+        return f"implementations/{self.page}.html" + (f"#{slug}" if slug != self.page else "")
+
 
 @dataclass(frozen=True)
 class Breach:
-    """A column that breaks a clause on an operator, with the versions that break it alike.
+    """A column that breaks a clause on an operator, with those that break it alike.
 
     Attributes:
         judged: the column.
@@ -58,7 +65,8 @@ class Breach:
         folder: where the case's files are, from the root of the site.
         because: the clause whose fault it is, where another's.
         reasons: the reasons that the baseline holds.
-        alike: other versions of the implementation whose smallest case and reasons read the same.
+        alike: other columns whose smallest case is the same and ends in the same way.
+        explained: whether the page has the evidence of ``because``; then the case has no files of its own.
     """
 
     judged: Judged
@@ -69,31 +77,49 @@ class Breach:
     folder: str
     because: str
     reasons: tuple[Mapping[str, Any], ...]
-    alike: tuple[Judged, ...] = ()
+    alike: tuple[Breach, ...] = ()
+    explained: bool = False
 
     @property
-    def columns(self) -> tuple[Judged, ...]:
-        """The column and those alike."""
-        return self.judged, *self.alike
+    def members(self) -> tuple[Breach, ...]:
+        """The breach and those alike."""
+        return self, *self.alike
 
     @property
     def shows(self) -> str:
-        """What a reader sees of it but for the version: the same text for versions that break the clause alike."""
-        case = self.case
-        details = None if case is None else [case.failure["details"], case.is_whole]
-        reasons = [[reason["because"], reason["since"], reason["upstream"]] for reason in self.reasons]
-        seen = [self.judged.page, self.outcome.value, self.types, self.line, details, self.because, reasons]
-        return json.dumps(seen, sort_keys=True)
+        """What a reader sees of it but for the column: the same text for columns that break the clause alike."""
+        failure = self.case.failure if self.case else {}
+        case = [failure.get(name) for name in ("data_type", "details", "case")]
+        return json.dumps([self.outcome.value, self.types, self.line, case, self.because], sort_keys=True)
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The text of each file of the case, by its name."""
-        return {} if self.case is None else self.case.files
+        """The text of each file of the case, by its name, as brief as can be: the case, and DirectML's model of it."""
+        case = self.case
+        if case is None or self.explained or not case.is_whole:
+            return {}
+        made = {f"{case.name}.yaml": dump_yaml(case.document | {"text": case.failure["title"]}, brief=True)}
+        model, _ = case.model
+        if model is not None and "directml" in str(self.judged.column.results["device"]["library"]).lower():
+            made[f"{case.name}.json"] = json.dumps(model, ensure_ascii=False, allow_nan=False) + "\n"
+        return made
 
     @property
-    def replay(self) -> str:
-        """The command that runs the case again, at the root of the site."""
-        return "" if self.case is None else self.case.replay(self.folder)
+    def commands(self) -> list[tuple[str, str, str]]:
+        """What runs the case again, at the root of the site, in three parts: the second is the case's file or empty.
+
+        There is one command for each implementation.
+        """
+        if self.explained:
+            return []
+        case = next((f"{self.folder}/{name}" for name in self.files), "")
+        whole = dict.fromkeys(each.case.replay(self.folder) for each in self.members if each.case)
+        return [command.partition(case) if case else (command, "", "") for command in whole]
+
+    @property
+    def model(self) -> str:
+        """The file of the DxDispatch model, from the root of the site; "" for none."""
+        return next((f"{self.folder}/{name}" for name in self.files if name.endswith(".json")), "")
 
 
 @dataclass(frozen=True)
@@ -104,23 +130,26 @@ class ClauseEvidence:
         rule: what the clause says.
         slugs: the columns.
         cells: how each column stands.
-        breaches: the columns that break it; versions that break it alike are one.
-        holding: the other columns that judged it: sign, labels and what was judged, those of the same types and
-            behaviours together, with the least and the most of their cases and elements.
+        breaches: the columns that break it; those that break it alike are one.
+        holding: the other columns that judged it: sign, names and what was judged, those of the same types and
+            behaviours together, with the least and the most of their cases and elements; the last and longest list of
+            names is "the others"
     """
 
     rule: Rule
     slugs: tuple[str, ...]
     cells: tuple[Standing, ...]
     breaches: tuple[Breach, ...]
-    holding: tuple[tuple[str, tuple[str, ...], str], ...]
+    holding: tuple[tuple[str, str, str], ...]
 
-    def anchor(self, number: int) -> str:
-        """What the cell of a column leads to."""
+    def anchor(self, number: int, place: int) -> str:
+        """What the cell of a column leads to: its breach, or the clause's place on the page."""
         if self.cells[number].kind != "fail":
-            return self.rule.id
+            return str(place)
         slug = self.slugs[number]
-        breach = next(breach for breach in self.breaches if slug in [each.column.slug for each in breach.columns])
+        breach = next(
+            breach for breach in self.breaches if slug in [each.judged.column.slug for each in breach.members]
+        )
         return f"{self.rule.id}--{breach.judged.column.slug}"
 
 
@@ -171,7 +200,21 @@ def evidence_of(
     def worst_first(clause: ClauseEvidence) -> tuple[int, int, str]:
         return -sum(cell.kind == "fail" for cell in clause.cells), order.get(clause.rule.id, len(order)), clause.rule.id
 
-    return sorted(evidence, key=worst_first)
+    broken = {
+        (clause.rule.id, each.judged.column.slug)
+        for clause in evidence
+        for breach in clause.breaches
+        for each in breach.members
+    }
+
+    def explained(breach: Breach) -> bool:
+        return all((breach.because, each.judged.column.slug) in broken for each in breach.members)
+
+    whole = [
+        replace(clause, breaches=tuple(replace(breach, explained=explained(breach)) for breach in clause.breaches))
+        for clause in evidence
+    ]
+    return sorted(whole, key=worst_first)
 
 
 def _clause(
@@ -191,8 +234,12 @@ def _clause(
             holding[standing.sign, held].append((column.name, cases, elements))
     alike = []
     for (sign, held), columns in holding.items():
-        labels, numbers_of_cases, numbers_of_elements = zip(*columns, strict=True)
-        alike.append((sign, labels, _held_words(held, numbers_of_cases, numbers_of_elements)))
+        names, numbers_of_cases, numbers_of_elements = zip(*columns, strict=True)
+        alike.append((sign, ", ".join(names), _held_words(held, numbers_of_cases, numbers_of_elements)))
+    alike.sort(key=lambda group: len(group[1]))
+    if alike and ", " in alike[-1][1]:
+        sign, _, words = alike[-1]
+        alike[-1] = sign, "the others" if len(alike) + len(breaches) > 1 else "all", words
     slugs = tuple(column.column.slug for column in judged)
     return ClauseEvidence(rule_of(clause, tables), slugs, tuple(cells), tuple(_merged(breaches)), tuple(alike))
 
@@ -203,7 +250,7 @@ def _merged(breaches: Iterable[Breach]) -> Iterator[Breach]:
     for breach in breaches:
         grouped[breach.shows].append(breach)
     for first, *others in grouped.values():
-        yield replace(first, alike=tuple(other.judged for other in others))
+        yield replace(first, alike=tuple(others))
 
 
 def _breach(column: Judged, rows: Iterable[Row], failures: Iterable[Row], tables: Tables) -> Breach:

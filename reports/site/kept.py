@@ -6,7 +6,7 @@ import gzip
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,13 @@ class KeptResult:
     Attributes:
         results: the document.
         data: its file, as gzip.
+        name: what its file is called, as a part of addresses; "" where that says nothing.
         slug: its name in addresses; no other kept result has it.
     """
 
     results: Mapping[str, Any]
     data: bytes
+    name: str = ""
     slug: str = ""
 
     @property
@@ -79,7 +81,7 @@ class Column:
     """One version of an implementation, shown by the kept result that judged most of it.
 
     Attributes:
-        slug: its name in addresses.
+        slug: its name in addresses: that of its implementation, and for all versions but the newest also the version.
         kept: the result that is shown; of several that judged as many operators, the newest.
         marks: what keeps it from being compared with others: other tables, a modified suite.
     """
@@ -99,7 +101,7 @@ class Implementation:
     """What was judged: a backend with its library on an adapter.
 
     Attributes:
-        slug: its name in addresses.
+        slug: its name in addresses: what all its files are called, otherwise backend, library and adapter.
         backend: the backend's name.
         library: the library's name; "" where the backend has none.
         adapter: the adapter's name.
@@ -165,8 +167,14 @@ def read_kept(paths: Iterable[str | Path]) -> list[KeptResult]:
         if data in paths_of:
             raise UsageError(f"{path} holds the same results as {paths_of[data]}", "give each results file once")
         paths_of[data] = path
-        kept.append(KeptResult(results, data))
+        kept.append(KeptResult(results, data, _name_of(path)))
     return kept
+
+
+def _name_of(path: Path) -> str:
+    """What stands before ".results.json.gz" in a file's name; "" for "results.json" and for the folder of a run."""
+    name, ending, _ = path.name.partition(".results.json")
+    return slug_of(*name.split("-")) if ending and name else ""
 
 
 def _numbered(text: object) -> list[str]:
@@ -224,21 +232,23 @@ def collected(kept: Iterable[KeptResult], strict: bool = False) -> Collection:
 def _implementation(
     key: tuple[str, str, str], results: Sequence[KeptResult], newest: str, taken: set[str]
 ) -> Implementation:
-    slug = _free(slug_of(*key), taken)
-    ordered = []
+    names = {result.name for result in results}
+    slug = _free((names.pop() if len(names) == 1 else "") or slug_of(*key), taken)
+    ordered: list[KeptResult] = []
     for result in sorted(results, key=lambda result: (_version_order(result.version), result.finished)):
-        named = _free(f"{slug}-{result.version_slug}-{slug_of(result.finished[:10])}", taken)
-        ordered.append(KeptResult(result.results, result.data, named))
+        named = f"{slug}-{result.version_slug}-{slug_of(result.finished[:10])}"
+        ordered.append(replace(result, slug=_free(named, {earlier.slug for earlier in ordered})))
     versions: dict[str, list[KeptResult]] = defaultdict(list)
     for result in ordered:
         versions[result.version].append(result)
-    columns = []
-    for members in versions.values():
+    columns: list[Column] = []
+    for members in reversed(versions.values()):
         shown = max(members, key=lambda result: (result.operators, result.finished))
         marks = ["other tables"] if shown.tables != newest else []
         marks += ["modified suite"] if shown.results["suite"]["modified"] else []
-        columns.append(Column(_free(f"{slug}-{shown.version_slug}", taken), shown, tuple(marks)))
-    return Implementation(slug, *key, tuple(reversed(columns)), tuple(ordered))
+        column = _free(f"{slug}-{shown.version_slug}", taken) if columns else slug
+        columns.append(Column(column, shown, tuple(marks)))
+    return Implementation(slug, *key, tuple(columns), tuple(ordered))
 
 
 def _free(slug: str, taken: set[str]) -> str:

@@ -18,20 +18,23 @@ from dmlcts.reports.comparing.difference import TITLES, closing, difference, gro
 from dmlcts.reports.comparing.history import LEGEND, MARKS
 from dmlcts.reports.comparing.triage import baseline_for, reason_title, reasons_by_row, triage_of
 from dmlcts.reports.documents.outcomes import Verdict
+from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import with_waived
-from dmlcts.reports.documents.wording import short
+from dmlcts.reports.documents.wording import behaviour_text, places, short
 from dmlcts.reports.site.evidence import Breach, ClauseEvidence, Judged, RowsByPlace, evidence_of
 from dmlcts.reports.site.folder import INDEX, site_index
 from dmlcts.reports.site.kept import Column, Implementation, KeptResult, slug_of
+from dmlcts.reports.site.markup import tightened, with_shared
 from dmlcts.reports.site.sources import KnownBaseline, Sources
 from dmlcts.reports.site.standing import Standing
 from dmlcts.reports.summaries.overview import Overview, overview
 from dmlcts.reports.summaries.provenance import Provenance
 from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.badge import badge_svg
-from dmlcts.reports.views.html import behaviour_lines, environment, identity, template
+from dmlcts.reports.views.html import environment, identity, template
 from dmlcts.reports.views.prose import inline, paragraphs
 from dmlcts.specs.number_text import many
+from dmlcts.specs.tables import Tables
 
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 """The content security policy of every page: what it loads are the site's own style, script and badges."""
@@ -111,7 +114,7 @@ class _Site:
                 **values,
             )
         )
-        self.files[name] = (rendered.lstrip() + "\n").encode("utf-8", "backslashreplace")
+        self.files[name] = (tightened(rendered.lstrip()) + "\n").encode("utf-8", "backslashreplace")
 
     def upstream_links(self, shown: Shown, reason: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         """The reports of a reason: what to call each, where it is from the root of the site, and its state."""
@@ -184,16 +187,22 @@ def _shown(sources: Sources) -> Iterator[Shown]:
             yield Shown(implementation, column, view, triage, judged, RowsByPlace.of(results), known)
 
 
-def _names(pairs: Sequence[tuple[Implementation, Column]]) -> dict[str, str]:
-    """What columns are called by their slugs: the label, with as much of the adapter as tells labels alike apart."""
-    adapters: dict[str, dict[str, str]] = defaultdict(dict)
+def _names(pairs: Iterable[tuple[Implementation, Column]]) -> dict[str, str]:
+    """What columns are called by their slugs: the backend, with as much more as sets those of one backend apart."""
+    backends: dict[str, list[tuple[Implementation, Column]]] = defaultdict(list)
     for implementation, column in pairs:
-        adapters[_label(implementation, column)][column.slug] = implementation.adapter
+        backends[implementation.backend].append((implementation, column))
     names: dict[str, str] = {}
-    for label, adapter_of in adapters.items():
-        begun = {slug: adapter.partition(" (")[0] for slug, adapter in adapter_of.items()}
-        short = begun if len(set(begun.values())) == len(set(adapter_of.values())) else adapter_of
-        names |= {slug: label if len(short) == 1 else f"{label} ({adapter})" for slug, adapter in short.items()}
+    for backend, members in backends.items():
+        tried = (
+            [backend for _ in members],
+            [f"{backend} ({each.adapter.partition(' (')[0]})" for each, _ in members],
+            [f"{backend} {each.library}" for each, _ in members],
+            [_label(*member) for member in members],
+            [f"{_label(*member)} ({member[0].adapter})" for member in members],
+        )
+        chosen = next((each for each in tried if len(set(each)) == len(members)), tried[-1])
+        names |= {column.slug: name for (_, column), name in zip(members, chosen, strict=True)}
     return names
 
 
@@ -240,37 +249,47 @@ def _operators(site: _Site) -> list[str]:
 
 def _add_operators(site: _Site) -> None:
     tables = site.sources.tables
-    columns = [shown.judged for shown in site.shown]
-    sorted_rows = [shown.rows for shown in site.shown]
+    numbers: dict[tuple[str, str], int] = {}  # of the pages that clauses cite
     of_judged = {id(shown.judged): shown for shown in site.shown}
     for operator in _operators(site):
-        clauses = evidence_of(operator, columns, sorted_rows, tables)
+        columns = [shown for shown in site.shown if operator in shown.rows.rows]
+        judged, sorted_rows = [shown.judged for shown in columns], [shown.rows for shown in columns]
+        clauses = evidence_of(operator, judged, sorted_rows, tables)
         site.evidence[operator] = clauses
         for clause in clauses:
             for breach in clause.breaches:
                 for name, text in breach.files.items():
                     site.files[f"{breach.folder}/{name}"] = text.encode("utf-8", "backslashreplace")
         table = tables.operators.get(operator)
-        address = next((source.address for source in table.sources if source.address), "") if table else ""
+        own = next((source for source in table.sources if source.address), None) if table else None
+        for clause in clauses:
+            page = clause.rule.source, clause.rule.address
+            if clause.rule.address and (own is None or page != (own.cited, own.address)):
+                numbers.setdefault(page, len(numbers) + 1)
 
-        def reasons(breach: Breach) -> list[dict[str, Any]]:
-            shown = of_judged[id(breach.judged)]
-            return [
-                {
-                    "title": inline(reason_title(reason)),
-                    "since": inline(reason["since"]) if reason["since"] else Markup(),
-                    "anchor": _reason_anchor(shown, reason),
-                    "upstream": site.upstream_links(shown, reason),
-                }
-                for reason in breach.reasons
-            ]
+        def reasons(breach: Breach) -> Iterator[dict[str, Any]]:
+            known, since = set(), {"", None}
+            for each in breach.members:
+                shown = of_judged[id(each.judged)]
+                for reason in each.reasons:
+                    if (each.judged.page, reason["because"]) not in known:
+                        known.add((each.judged.page, reason["because"]))
+                        yield {
+                            "title": inline(reason_title(reason)),
+                            "since": Markup() if reason["since"] in since else inline(reason["since"]),
+                            "address": f"implementations/{each.judged.page}.html#{_reason_anchor(shown, reason)}",
+                            "upstream": site.upstream_links(shown, reason),
+                        }
+                        since.add(reason["since"])
 
         site.add(
             operator_page(operator),
             "site_operator.html",
             short(operator),
             operator=operator,
-            address=address,
+            own=own,
+            numbers=numbers,
+            columns=columns,
             clauses=clauses,
             releases=list(_releases(site.sources.histories, operator)),
             reasons=reasons,
@@ -278,6 +297,8 @@ def _add_operators(site: _Site) -> None:
             marks=MARKS,
             legend=LEGEND,
         )
+
+    site.add("cited.html", "site_cited.html", "Pages that the clauses cite", numbers=numbers)
 
 
 def _reason_anchor(shown: Shown, reason: Mapping[str, Any]) -> str:
@@ -296,12 +317,12 @@ def _releases(histories: Iterable[Mapping[str, Any]], operator: str) -> Iterator
 def _since(histories: Iterable[Mapping[str, Any]], breach: Breach, operator: str) -> list[str]:
     """In which releases a departure is, as far as histories of its package cover it."""
     clause = breach.case.failure["clause"] if breach.case else None
-    backend = breach.judged.column.results["backend"]
+    backends = {each.judged.column.results["backend"] for each in breach.members}
     return [
         f"{history['package']} {row['first']} ({row['begins']}) to {row['last']} ({row['ends']}), on "
         + ", ".join(row["data_types"])
         for history in histories
-        if history["package"] == backend
+        if history["package"] in backends
         for row in history["departures"]
         if row["operator"] == operator and row["clause"] == clause and {*row["data_types"]} & {*breach.types}
     ]
@@ -324,7 +345,7 @@ def _add_implementations(site: _Site) -> None:
                     "reasons": list(_reasons(site, shown)),
                     "unexplained": [cause for cause in shown.triage["causes"] if not cause["reasons"]],
                     "accuracy": list(accuracy.cells(results)),
-                    "behaviours": behaviour_lines(shown.view, (), (), tables),
+                    "behaviours": list(_behaviours(results, tables)),
                     "data": _data_name(shown.column.kept),
                     "triage": _triage_name(shown.column),
                     "badge": f"badges/{shown.column.slug}.svg",
@@ -349,6 +370,21 @@ def _add_implementations(site: _Site) -> None:
             marks=MARKS,
             legend=LEGEND,
         )
+
+
+def _behaviours(results: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, str, str, str]]:
+    """Clause, behaviour, example and places of what was seen; clauses of one name that show the same are one."""
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for record in behaviours_of_selection(results):
+        clause = record["clause"]
+        owner, _, name = clause.partition(".")
+        own = owner == short(record["operator"]).lower().replace("_", "-")
+        text = behaviour_text(clause, record["behaviour"], tables)
+        grouped[f"*.{name}" if own else clause, text].append(record)
+    for (name, text), records in grouped.items():
+        clauses = {record["clause"] for record in records}
+        seen = places(((record["operator"], record["data_type"]) for record in records), tables)
+        yield clauses.pop() if len(clauses) == 1 else name, text, records[0]["example"], seen
 
 
 def _reasons(site: _Site, shown: Shown) -> Iterator[dict[str, Any]]:
@@ -444,7 +480,7 @@ def _add_pairs(site: _Site) -> None:
     if not pairs:
         return
     for name, data in pairs.items():
-        site.files[f"pairs/{name}"] = data
+        site.files[f"pairs/{name}"] = with_shared(data, "../style.css", "../page.js", POLICY)
     pages = [
         (name, name.removesuffix(".html").replace("-", " "), [other for other in pairs if _beside(name, other)])
         for name in pairs

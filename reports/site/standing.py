@@ -50,6 +50,11 @@ class Standing:
         return "partly" if self.idle else "pass"
 
     @property
+    def letter(self) -> str:
+        """The kind as the class of a cell, short, for a site has ten thousands of them; what holds needs none."""
+        return {"absent": "", "fail": "f", "none": "n", "partly": "s", "pass": ""}[self.kind]
+
+    @property
     def sign(self) -> str:
         """The sign of the kind, which shows it without colour."""
         held = "◇" if self.characterised else "✓"

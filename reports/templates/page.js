@@ -8,7 +8,7 @@
   const read = () => Object.fromEntries(fields.map((field) => [field.name, field.value.trim()]));
   const write = (state) => fields.forEach((field) => { field.value = state[field.name] || ""; });
   const wordsOf = (state) => (state.q || "").toLowerCase().split(/\s+/).filter(Boolean);
-  const lists = (list, value) => !value || (list || "").split(" ").includes(value);
+  const lists = (list, value) => !value || list === "*" || (list || "").split(" ").includes(value);
 
   // Parts that a closed <details> holds as <noscript> are text until they are needed.
 
@@ -94,33 +94,37 @@
   // Filters of a table whose columns are implementations.
 
   const grid = document.querySelector(".grid table");
-  const heads = grid ? [...grid.querySelectorAll("thead th[data-column]")] : [];
+  const heads = grid ? [...grid.querySelectorAll("thead th[id]")] : [];
   const lines = grid ? [...grid.querySelectorAll("tr")].map((row) => ({
-    row, name: row.dataset.name, cells: [...row.querySelectorAll("td, th[data-column]")],
+    row, name: row.closest("tbody") && row.cells[0].textContent, cells: [...row.querySelectorAll("td, th[id]")],
   })) : [];
-  const proofs = [...document.querySelectorAll("[data-evidence]")];
+  const proofs = [...document.querySelectorAll(".proof")];
+  for (const head of heads) {
+    const [label, adapter] = [...head.children].map((part) => part.textContent);
+    document.getElementById("f-column").append(new Option(`${label}, ${adapter}`, head.id));
+  }
   function asked(kinds, show) {
-    const judged = kinds.filter((kind) => kind !== "k-absent");
-    if (show === "fail") return judged.includes("k-fail");
-    if (show === "hold") return judged.length > 0 && !judged.includes("k-fail");
-    if (show === "differ") return new Set(judged.map((kind) => kind === "k-fail")).size > 1;
+    const judged = kinds.filter(Boolean);
+    if (show === "fail") return judged.includes("f");
+    if (show === "hold") return judged.length > 0 && !judged.includes("f");
+    if (show === "differ") return new Set(judged.map((kind) => kind === "f")).size > 1;
     return true;
   }
 
   function applyToGrid(state) {
     const words = wordsOf(state);
-    const column = heads.findIndex((head) => head.dataset.column === state.column);
+    const column = heads.findIndex((head) => head.id === state.column);
     const shown = new Set();
     let total = 0;
     for (const { row, name, cells } of lines) {
       cells.forEach((cell, place) => { cell.hidden = column >= 0 && place !== column; });
-      if (name === undefined) continue;
+      if (name === null) continue;
       total += 1;
-      const kinds = cells.filter((cell) => !cell.hidden).map((cell) => cell.className);
+      const kinds = cells.filter((cell) => !cell.hidden).map((cell) => cell.className || cell.textContent);
       row.hidden = !(asked(kinds, state.show) && words.every((word) => name.toLowerCase().includes(word)));
       if (!row.hidden) shown.add(name);
     }
-    for (const proof of proofs) proof.hidden = !shown.has(proof.dataset.evidence);
+    for (const proof of proofs) proof.hidden = !shown.has(proof.id);
     document.getElementById("nothing").hidden = shown.size > 0;
     count.value = `${shown.size} of ${total}`;
   }
@@ -219,6 +223,11 @@
     const done = await copied((button.dataset.part && text.querySelector(button.dataset.part)) || text);
     button.textContent = done ? "Copied" : "Select and copy";
     setTimeout(() => { button.textContent = words; }, 2000);
+  }
+  for (const place of document.querySelectorAll(".copyable:not(:has(button))")) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "copy", textContent: "Copy", ariaLabel: "Copy the command" });
+    place.append(button);
   }
   for (const button of document.querySelectorAll("button.copy")) button.hidden = false;
 

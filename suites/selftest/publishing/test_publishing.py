@@ -20,6 +20,8 @@ from dmlcts.reports.documents.journal import NAME as JOURNAL
 from dmlcts.reports.documents.results import suite_identity
 from dmlcts.reports.documents.validation import DocumentError, load_results, schema
 from dmlcts.reports.site.kept import StrictTablesError
+from dmlcts.reports.site.markup import with_shared
+from dmlcts.reports.site.pages import POLICY
 from dmlcts.reports.summaries.provenance import tables_digest
 from dmlcts.specs import UsageError
 from dmlcts.specs.reading.yaml_source import read_yaml
@@ -324,7 +326,8 @@ def test_pairs_from_directml_and_the_site_are_made_of_the_results(tmp_path: Path
     assert [path.name for path in pairs] == ["directml-to-cpu.html"]
     assert sorted((tmp_path / "pairs").iterdir()) == pairs
     files, size = write_site_of(tmp_path, ["directml", "cpu"], SETTINGS.tables, draft=False)
-    assert (tmp_path / "site/pairs/directml-to-cpu.html").read_bytes() == pairs[0].read_bytes()
+    shared = with_shared(pairs[0].read_bytes(), "../style.css", "../page.js", POLICY)
+    assert (tmp_path / "site/pairs/directml-to-cpu.html").read_bytes() == shared
     assert sum(path.stat().st_size for path in (tmp_path / "site").rglob("*") if path.is_file()) == size
     assert files > 5
     assert write_pairs(tmp_path, ["cpu"], SETTINGS.tables) == []

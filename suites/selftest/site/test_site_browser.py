@@ -56,7 +56,7 @@ class Browser:
 
     def shown_rows(self) -> list[str]:
         return self.run(  # type: ignore[no-any-return]
-            "return [...document.querySelectorAll('tr[data-name]')].filter(e => !e.hidden).map(e => e.dataset.name)"
+            "return [...document.querySelectorAll('.grid tbody tr:not([hidden])')].map(e => e.cells[0].textContent)"
         )
 
 
@@ -137,9 +137,9 @@ def test_a_page_reads_without_its_script(browser: Browser) -> None:
 
 def test_two_clicks_lead_from_a_cell_to_its_evidence(browser: Browser) -> None:
     browser.show("index.html")
-    browser.driver.find_element(By.CSS_SELECTOR, "tr[data-name=ROUND] td.k-fail a").click()
+    browser.driver.find_element(By.CSS_SELECTOR, ".grid tbody td.f a").click()
     assert "/operators/round.html#" in browser.run("return location.href")
-    browser.driver.find_element(By.CSS_SELECTOR, "tbody td.k-fail a").click()
+    browser.driver.find_element(By.CSS_SELECTOR, ".grid tbody td.f a").click()
     top, target = browser.run(
         "const e = document.querySelector(':target'); return [e.getBoundingClientRect().top, e.className]"
     )
@@ -157,20 +157,18 @@ def test_filters_narrow_rows_and_columns_and_are_in_the_address(browser: Browser
     assert browser.shown_rows() == ["ROUND"]
     browser.show("index.html", "#show=hold")
     assert browser.shown_rows() == ["CLIP", "THRESHOLD"]
-    column = browser.run("return document.querySelectorAll('th[data-column]')[1].dataset.column")
+    column = browser.run("return document.querySelectorAll('thead th[id]')[1].id")
     browser.show("index.html", f"#show=fail&column={column}")
     assert browser.shown_rows() == [], "that version breaks nothing"
     assert browser.driver.find_element(By.ID, "nothing").is_displayed()
-    assert browser.run("return [...document.querySelectorAll('th[data-column]')].filter(e => !e.hidden).length") == 1
+    assert browser.run("return [...document.querySelectorAll('thead th[id]')].filter(e => !e.hidden).length") == 1
     browser.driver.find_element(By.ID, "f-clear").click()
     assert (len(browser.shown_rows()), browser.run("return location.hash")) == (3, "")
 
 
 def test_a_filter_of_clauses_leaves_their_evidence_alone(browser: Browser) -> None:
     browser.show("operators/round.html", "#show=fail")
-    proofs = browser.run(
-        "return [...document.querySelectorAll('[data-evidence]')].filter(e => !e.hidden).map(e => e.dataset.evidence)"
-    )
+    proofs = browser.run("return [...document.querySelectorAll('.proof')].filter(e => !e.hidden).map(e => e.id)")
     assert proofs == browser.shown_rows() == ["round.toward-infinity"]
     browser.run("location.hash = 'round.nan'")
     assert "round.nan" in browser.shown_rows(), "a link to what is filtered away shows it"
@@ -199,7 +197,7 @@ def test_the_keyboard_reaches_filters_and_cells_and_shows_where_it_is(browser: B
         """)
     assert bare == []
     assert browser.run("return document.activeElement.closest('.grid') !== null")
-    cell = browser.driver.find_element(By.CSS_SELECTOR, "tr[data-name=ROUND] td.k-fail a")
+    cell = browser.driver.find_element(By.CSS_SELECTOR, ".grid tbody td.f a")
     cell.send_keys(Keys.ENTER)
     assert "/operators/round.html#" in browser.run("return location.href")
 
@@ -227,8 +225,8 @@ def test_65_operators_by_20_columns_scroll_under_their_heads(browser: Browser, w
         const grid = document.querySelector(".grid");
         grid.scrollTo(700, 900);
         const box = grid.getBoundingClientRect();
-        const head = grid.querySelectorAll("th[data-column]")[10].getBoundingClientRect();
-        const row = grid.querySelectorAll("tr[data-name] th")[40].getBoundingClientRect();
+        const head = grid.querySelectorAll("thead th[id]")[10].getBoundingClientRect();
+        const row = grid.querySelectorAll("tbody tr th")[40].getBoundingClientRect();
         const corner = grid.querySelector(".corner").getBoundingClientRect();
         const at = (x, y) => document.elementFromPoint(x, y)?.closest("th, td")?.className;
         grid.scrollIntoView();

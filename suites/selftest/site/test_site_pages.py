@@ -6,28 +6,30 @@ import functools
 import gzip
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from dmlcts.reports.documents.validation import parse_document
 from dmlcts.reports.site.kept import StrictTablesError, collected, read_kept, slug_of
+from dmlcts.reports.site.markup import tightened, with_shared
 from dmlcts.reports.site.pages import POLICY, site_files
 from dmlcts.reports.site.sources import Sources, read_baselines, read_histories, read_pairs
 from dmlcts.reports.site.standing import Standing
 from dmlcts.reports.views.badge import badge_svg
+from dmlcts.reports.views.html import inlined, template
 from dmlcts.reports.views.prose import inline, paragraphs
 from dmlcts.specs import UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.checkout import kept_histories, kept_results
+from dmlcts.suites.checkout import kept_histories, kept_pairs, kept_results
 from dmlcts.suites.running.results_page import kept_baselines
 from dmlcts.suites.selftest.reports.report_samples import conformant, failing, hostile
 from dmlcts.suites.selftest.site.links import broken_links, pages, reached, target
-from dmlcts.suites.selftest.site.site_samples import hostile_sources, kept, sources
+from dmlcts.suites.selftest.site.site_samples import PAIR, hostile_sources, kept, sources
 
 MOST_BYTES = 10_000_000
-CELL = re.compile(r'<td class="?k-(\w+)"?>(?:<a href="?([^">]*)"?)?')
+CELL = re.compile(r"<td(?: class=(\w))?>(?:<a href=([^ >]*)[^>]*>)?(.*?)(?=<td|\n|$)")
 
 
 @pytest.fixture(scope="module")
@@ -41,28 +43,39 @@ def of_the_repository() -> dict[str, bytes]:
         collected(read_kept(kept_results())),
         read_baselines(kept_baselines()),
         read_histories(kept_histories()),
-        {},
+        read_pairs(kept_pairs()),
         load_tables(),
     )
     return site_files(kept_sources)
+
+
+def rows(page: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """What the head of each row of a page's table leads to, and the kind, the link and the text of its cells."""
+    for row in page.partition("<tbody>")[2].partition("</table>")[0].split("<tr>")[1:]:
+        head = re.match(r"<th scope=row><a href=([^ >]*)>", row)
+        assert head is not None, row
+        yield head[1], CELL.findall(row)
 
 
 def without_evidence(files: Mapping[str, bytes]) -> list[str]:
     """The cells of a site that two clicks do not lead from to their evidence."""
     read = {name: data.decode() for name, data in files.items() if name.endswith(".html")}
     wanting = []
-    cells = CELL.findall(read["index.html"].partition("<tbody>")[2])
-    for kind, link in cells:
-        if kind != "absent" and not re.search(
-            f'<th scope="col" id="{link.partition("#")[2]}"', read[link.split("#")[0]]
-        ):
-            wanting.append(link or kind)
+    for page, cells in rows(read["index.html"]):
+        for _, link, text in cells:
+            name, _, column = link.partition("#")
+            if text and (name != page or f"<th scope=col id={column}>" not in read[name]):
+                wanting.append(f"{link} of {text}")
     for name in read:
         if name.startswith("operators/"):
-            for kind, link in CELL.findall(read[name].partition("<tbody>")[2].partition("</tbody>")[0]):
-                proof = '<div class="breach"' if kind == "fail" else '<section class="proof"'
-                if kind != "absent" and f'{proof} id="{link[1:]}"' not in read[name]:
-                    wanting.append(f"{name}{link} of {kind}")
+            for head, cells in rows(read[name]):
+                clause = head.removeprefix("#")
+                for kind, link, text in cells:
+                    breach = f"<div class=breach id={clause}--{link.partition('--')[2]}>"
+                    proof = breach if kind == "f" else f"<section class=proof id={clause}>\n<h3 id={link[1:]}>"
+                    begins = f"#{clause}--" if kind == "f" else "#"
+                    if text and not (proof in read[name] and link.startswith(begins)):
+                        wanting.append(f"{name}{link} of {text}")
     return wanting
 
 
@@ -74,10 +87,10 @@ def test_no_link_is_broken_and_everything_is_reached(usual: dict[str, bytes]) ->
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        (b'href="results.html"', b'href="result.html"', "index.html: result.html leads to no file"),
+        (b"href=results.html", b"href=result.html", "index.html: result.html leads to no file"),
         (b"operators/clip.html#nx", b"operators/clip.html#ny", "leads to no place on its page"),
-        (b'href="results.html"', b'href="javascript:1"', "is no address of the web"),
-        (b'id="main"', b'id="nothing"', "id nothing stands twice"),
+        (b"href=results.html", b"href=javascript:1", "is no address of the web"),
+        (b"id=main", b"id=nothing", "id nothing stands twice"),
     ],
 )
 def test_a_broken_link_would_be_noticed(usual: dict[str, bytes], old: bytes, new: bytes, fault: str) -> None:
@@ -88,34 +101,50 @@ def test_a_broken_link_would_be_noticed(usual: dict[str, bytes], old: bytes, new
 
 def test_every_cell_leads_to_its_evidence_in_two_clicks(usual: dict[str, bytes]) -> None:
     assert without_evidence(usual) == []
-    text = usual["operators/round.html"].decode()
-    assert without_evidence({**usual, "operators/round.html": text.replace('class="breach" id', "id").encode()})
+    assert [cell for _, cells in rows(usual["index.html"].decode()) for cell in cells if cell[2]]
+
+
+@pytest.mark.parametrize(
+    ("page", "old", "new"),
+    [
+        ("operators/round.html", "<div class=breach id", "<div id"),
+        ("operators/round.html", "<h3 id=2>", "<h3 id=3>"),
+        ("operators/round.html", "<a href=#2>", "<a href=#1>"),
+        ("operators/round.html", "<a href=#2>", ""),
+        ("operators/round.html", "<td class=f><a href=#", "<td class=f><a href=#x"),
+        ("index.html", "<a href=operators/clip.html#nx", "<a href=operators/round.html#nx"),
+        ("index.html", "<td class=f><a", "<td class=f><b"),
+    ],
+)
+def test_a_cell_without_evidence_would_be_noticed(usual: dict[str, bytes], page: str, old: str, new: str) -> None:
+    text = usual[page].decode()
+    assert old in text
+    assert without_evidence({**usual, page: text.replace(old, new, 1).encode()})
 
 
 def test_the_evidence_of_a_broken_clause_has_case_quotation_release_report_and_command(usual: dict[str, bytes]) -> None:
     text = usual["operators/round.html"].decode()
-    breach = text[text.index('<div class="breach"') :].partition('<ul class="holding">')[0]
+    breach = text[text.index("<div class=breach") :].partition("<ul class=holding>")[0]
     for part in (
         "ROUND FLOAT32 with RoundingMode TOWARD_INFINITY: ",
         "-1.0 (0xbf800000)",
         "Adds a <code>half</code>",
         "<b>Since:</b> 2.3.1",
-        '<a href="../upstream/round.html">round.md</a> (fixed in 2.4.0)',
-        '<a href="https://example.invalid/7" rel="noreferrer">https://example.invalid/7</a> (the thread)',
+        "<a href=../upstream/round.html>round.md</a> (fixed in 2.4.0)",
+        "<a href=https://example.invalid/7 rel=noreferrer>https://example.invalid/7</a> (the thread)",
         "nx.py:Nx 2.3.1 (after 2.2.0) to 2.3.1 (the newest that was judged on it), on FLOAT32",
-        "dmlcts replay cases/",
+        "dmlcts replay <a href=../cases/",
     ):
         assert part in breach, part
-    proof = text[: text.index('<div class="breach"')]
-    assert "<blockquote>" in proof[proof.rindex('<section class="proof"') :]
-    assert 'href="https://learn.microsoft.com/' in text
+    proof = text[: text.index("<div class=breach")]
+    assert "<blockquote>" in proof[proof.rindex("<section class=proof") :]
+    assert "href=https://learn.microsoft.com/" in text
 
 
 def test_operators_that_most_columns_break_stand_first(usual: dict[str, bytes]) -> None:
-    names = re.findall(r'<tr data-name="(\w+)">', usual["index.html"].decode())
-    assert names == ["ROUND", "CLIP", "THRESHOLD"]
-    cells = CELL.findall(usual["index.html"].decode().partition('data-name="ROUND"')[2].partition("</tr>")[0])
-    assert [kind for kind, _ in cells] == ["fail", "pass", "pass"]
+    lines = list(rows(usual["index.html"].decode()))
+    assert [page for page, _ in lines] == [f"operators/{name}.html" for name in ("round", "clip", "threshold")]
+    assert [(kind, text[0]) for kind, _, text in lines[0][1]] == [("f", "✗"), ("", "✓"), ("", "✓")]
 
 
 def test_versions_are_columns_of_one_implementation_and_the_changes_between_them_a_page(
@@ -137,7 +166,7 @@ def test_versions_that_break_a_clause_alike_are_shown_together(tmp_path: Path) -
     files = site_files(sources(tmp_path, *versions))
     assert without_evidence(files) == []
     text = files["operators/round.html"].decode()
-    breaches = text.split('<div class="breach"')[1:]
+    breaches = text.split("<div class=breach")[1:]
     assert [re.findall(r"nxdml (\d)</a>", breach.partition("</h4>")[0]) for breach in breaches] == [["3"], ["2", "1"]]
     assert len([name for name in files if name.startswith("cases/") and name.endswith(".yaml")]) == 2
 
@@ -250,7 +279,7 @@ def test_a_case_of_the_site_is_one_that_replay_reads(usual: dict[str, bytes]) ->
     cases = [name for name in usual if name.startswith("cases/") and name.endswith(".yaml")]
     assert cases
     for name in cases:
-        assert f"dmlcts replay {name} " in usual["operators/round.html"].decode()
+        assert f"dmlcts replay <a href=../{name}>{name}</a> " in usual["operators/round.html"].decode()
         assert parse_yaml(usual[name], "failure-1", name)["operator"] == "ELEMENT_WISE_ROUND"
 
 
@@ -311,6 +340,40 @@ def test_names_in_addresses_are_plain_and_leave_out_repeated_words() -> None:
     assert slug_of("1.31.1") == "1-31-1"
     assert slug_of("../<x>", "é") == "x"
     assert slug_of("") == "unnamed"
+
+
+def test_results_files_name_implementations_and_the_newest_version_has_the_bare_name(tmp_path: Path) -> None:
+    for folder, version in (("old", "2.1"), ("new", "2.2")):
+        document = conformant()
+        document["device"]["version"] = version
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "nx-cuda.results.json").write_text(json.dumps(document))
+    (implementation,) = collected(read_kept(tmp_path.glob("*/nx-cuda.results.json"))).implementations
+    assert implementation.slug == "nx-cuda"
+    assert [column.slug for column in implementation.columns] == ["nx-cuda", "nx-cuda-2-1-31-0-101"]
+    assert implementation.kept[0].slug == "nx-cuda-2-1-31-0-101-2026-11-21"
+    (tmp_path / "old/nx-cuda.results.json").rename(tmp_path / "results.json")
+    (unnamed,) = collected(read_kept([tmp_path / "results.json"])).implementations
+    assert unnamed.slug == "nx-py-nx-nxdml-example-2-accelerator", "backend, library and adapter"
+
+
+def test_a_page_loses_only_what_html_lets_it_lose() -> None:
+    text = '<ul class="a b">\n<li id="c">1</li>\n</ul><p class="d">2</p>\n<p>3 <a href="e?f=g">4</a></p> 5'
+    assert tightened(text) == '<ul class="a b">\n<li id=c>1\n</ul><p class=d>2\n<p>3 <a href="e?f=g">4</a></p> 5'
+    assert tightened('<pre>a="b"\n\n</pre>') == '<pre>a="b"\n\n</pre>'
+
+
+def test_a_pair_shares_the_sites_style_and_script_and_a_strangers_page_stays_as_it_is() -> None:
+    parts = inlined(template("report.css"), template("page.js"))
+    own = '<meta content="{policy}"><style>{style}</style><p>1</p><p>2</p><script>{script}</script>'.format(**parts)
+    assert (
+        with_shared(own.encode(), "../style.css", "../page.js", POLICY)
+        == (
+            f'<meta content="{POLICY}"><link rel=stylesheet href=../style.css><p>1<p>2</p>'
+            "<script src=../page.js defer></script>"
+        ).encode()
+    )
+    assert with_shared(PAIR, "../style.css", "../page.js", POLICY) == PAIR
 
 
 def test_a_badge_is_drawn_and_escaped() -> None:
