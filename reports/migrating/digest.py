@@ -69,6 +69,12 @@ def sides(row: Row) -> tuple[Side, Side]:
     return first, second
 
 
+def example_of(side: Side, number: int, listed: Sequence[Row]) -> str:
+    """The example of a row's first (0) or second side (1); "" if the row of the clause whose fault it is has one."""
+    causes = (sides(row)[number] for row in listed if row["clause"] == side.because)
+    return "" if any(cause.example for cause in causes) else side.example
+
+
 def departs(row: Row, document: Row) -> str:
     """Which of both departs from the page, in words."""
     first, second = labels(document)

@@ -21,6 +21,7 @@ from dmlcts.reports.documents.results import verdict_of
 from dmlcts.reports.documents.validation import DocumentError, load_document, schema
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.reports.migrating import digest
+from dmlcts.reports.migrating.digest import Side, example_of
 from dmlcts.reports.migrating.markdown import markdown
 from dmlcts.reports.migrating.migration import KINDS, is_incomplete, migration, totals
 from dmlcts.reports.migrating.page import page
@@ -443,3 +444,16 @@ def test_real_output_fits_the_schema_and_what_was_altered_does_not(tmp_path: Pat
     (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
     with pytest.raises(DocumentError):
         load_document(tmp_path / "m.json", "migration-1", "")
+
+
+def test_a_row_whose_fault_is_another_listed_clauses_has_no_example_of_its_own() -> None:
+    own, cause = (
+        Side("fail", "✗ fail", "1 gives 2", "clip.formula", ()),
+        {"clause": "clip.formula", "documents": [[], []]},
+    )
+    failing = {"outcome": "fail", "cases": 1, "failures": 1, "title": "3 gives 4"}
+    failing["example"] = {"title": "3 gives 4", "details": {}}
+    passing = {"outcome": "pass", "cases": 1, "failures": 0}
+    assert example_of(own, 1, [cause | {"cells": [passing, failing]}]) == ""
+    assert example_of(own, 0, [cause | {"cells": [passing, failing]}]) == "1 gives 2", "the other side breaks it"
+    assert example_of(own, 1, []) == "1 gives 2", "the clause is not listed"

@@ -171,6 +171,40 @@ def test_versions_that_break_a_clause_alike_are_shown_together(tmp_path: Path) -
     assert len([name for name in files if name.startswith("cases/") and name.endswith(".yaml")]) == 2
 
 
+def test_a_clause_that_another_one_of_the_page_explains_leads_there_for_its_case(tmp_path: Path) -> None:
+    broken = failing()
+    failure = next(each for each in broken["failures"] if each["operator"] == "ELEMENT_WISE_ROUND")
+    other = next(
+        row
+        for row in broken["clauses"]
+        if row["operator"] == failure["operator"] and row["id"] != failure["clause"] and row["outcome"] == "pass"
+    )
+    other |= {"outcome": "fail", "failures": 1, "because": failure["clause"]}
+    broken["failures"].append(failure | {"clause": other["id"]})
+    text = site_files(sources(tmp_path, kept(broken)))["operators/round.html"].decode()
+    led = text.partition(f"<div class=breach id={other['id']}--")[2].partition("</div>")[0]
+    assert f"A fault of <a href=#{failure['clause']}>" in led
+    assert "<p class=line>ROUND FLOAT32" in led
+    assert text.count("dmlcts replay <a href=") == 1
+    other["because"] = "round.unknown"
+    text = site_files(sources(tmp_path, kept(broken)))["operators/round.html"].decode()
+    assert "A fault of <code>round.unknown</code>" in text
+    assert text.count("dmlcts replay <a href=") == 2, "that clause has no evidence on the page"
+
+
+def test_implementations_that_break_a_clause_with_the_same_case_are_shown_together(tmp_path: Path) -> None:
+    other = failing()
+    other["failures"][0]["replay"] = "dmlcts replay failures/a.yaml --backend other"
+    other["backend"] = "other"
+    files = site_files(sources(tmp_path, kept(failing()), kept(other)))
+    text = files["operators/round.html"].decode()
+    assert text.count("<div class=breach") == 1
+    assert re.findall(r"</a> --backend (\S+)</pre>", text) == ["nx.py:Nx", "other"]
+    assert without_evidence(files) == list(broken_links(files)) == []
+    shown = re.findall(r"id=(round\.\S+--\S+?)[ >]", text)
+    assert len(shown) == len(set(shown)) == 2, "each has an address"
+
+
 def test_the_page_of_an_implementation_has_reasons_causes_behaviours_and_data(usual: dict[str, bytes]) -> None:
     (name,) = [page for page in usual if page.startswith("implementations/") and "nxdml" in page]
     text = usual[name].decode()
