@@ -228,9 +228,12 @@ def shared_losses(document: Row) -> dict[str, list[str]]:
 
 
 def sentence_words(sentence: Row) -> str:
-    """How a sentence of a runtime's documentation stands to DirectML's page, and whether the runtime follows it."""
+    """How a sentence of a runtime's documentation stands to DirectML's page, and whether the runtime follows it.
+
+    Of a row that fails, no behaviour is known that could follow it.
+    """
     relation = RELATIONS[sentence["relation"]]
-    if sentence["relation"] != SETTLES:
+    if sentence["relation"] != SETTLES or "follows" not in sentence:
         return relation
     return f"{relation}; {'it does that' if sentence['follows'] else 'it does something else'}"
 

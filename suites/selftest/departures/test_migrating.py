@@ -207,6 +207,20 @@ def test_what_the_page_leaves_open_is_compared_and_what_the_runtimes_document_se
     assert ("it does something else" in markdown(document)) is not follows
 
 
+def test_what_fails_where_the_runtimes_document_settles_it_is_listed_without_a_behaviour() -> None:
+    failing = with_behaviour(run_of(backend="onnxruntime"), "gives NaN")
+    failing["clauses"][-1]["outcome"], failing["behaviours"] = "fail", failing["behaviours"][:-1]
+    failing["failures"].append(
+        clip_case("sqrt.negative", "FLOAT32") | {"operator": "ELEMENT_WISE_SQRT", "title": "input -1 gives 7"}
+    )
+    document = migrated(with_behaviour(run_of(), "gives NaN"), failing)
+    (row,) = next(part["clauses"] for part in document["operators"] if part["operator"] == "ELEMENT_WISE_SQRT")
+    assert (row["kind"], [sentence["relation"] for sentence in row["documents"][1]]) == ("departs", ["settles"])
+    text = markdown(document)
+    assert "settles what DirectML's page leaves open" in text
+    assert "it does" not in text
+
+
 def test_a_missing_type_and_a_missing_operator_are_named_with_the_reason() -> None:
     def lacking(data_types: tuple[str, ...]) -> dict[str, Any]:
         results = run_of()
