@@ -74,7 +74,8 @@ class LiteRtRuntime:
         self._flatbuffers = flatbuffers
         self.options = options
         self.version = version
-        self.adapter = f"CPU ({platform.machine()})"
+        kernels = options.get("kernels", "default")
+        self.adapter = f"CPU ({platform.machine()})" + ("" if kernels == "default" else f", {kernels} kernels")
         self.rows: Sequence[Mapped] = [Mapped("sizes", "the shape that a model is resized to", "runtime")]
 
     def takes(self, call: Call, counterpart: Counterpart) -> None:

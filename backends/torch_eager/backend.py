@@ -100,7 +100,7 @@ class TorchBackend:
         options = {"device": device, "clamp": clamp, "bounds": bounds, "compile": compile}
         if layouts == "flat":
             try_compiler(torch, torch_device)
-            adapter = adapter_of(torch, torch_device, device)
+            adapter = f"{adapter_of(torch, torch_device, device)}, compiled"
             return ArrayDevice(CompiledTorch(torch, torch_device, adapter, {**options, "layouts": layouts}))
         return TorchDevice(torch, torch_device, options)
 
