@@ -235,7 +235,8 @@ def _implementation(
     names = {result.name for result in results}
     slug = _free((names.pop() if len(names) == 1 else "") or slug_of(*key), taken)
     ordered: list[KeptResult] = []
-    for result in sorted(results, key=lambda result: (_version_order(result.version), result.finished)):
+    whole = [result for result in results if not any(_is_part(result, other) for other in results)]
+    for result in sorted(whole, key=lambda result: (_version_order(result.version), result.finished)):
         named = f"{slug}-{result.version_slug}-{slug_of(result.finished[:10])}"
         ordered.append(replace(result, slug=_free(named, {earlier.slug for earlier in ordered})))
     versions: dict[str, list[KeptResult]] = defaultdict(list)
@@ -249,6 +250,12 @@ def _implementation(
         column = _free(f"{slug}-{shown.version_slug}", taken) if columns else slug
         columns.append(Column(column, shown, tuple(marks)))
     return Implementation(slug, *key, tuple(columns), tuple(ordered))
+
+
+def _is_part(result: KeptResult, other: KeptResult) -> bool:
+    """Whether another result judged more operators of the same version as thoroughly, by the same tables."""
+    alike = (result.version, result.tables, result.results["profile"])
+    return alike == (other.version, other.tables, other.results["profile"]) and result.operators < other.operators
 
 
 def _free(slug: str, taken: set[str]) -> str:

@@ -231,8 +231,13 @@ def test_the_newest_and_widest_result_of_a_version_is_its_column() -> None:
     assert len(implementation.kept) == 2
     narrow = conformant()
     narrow["clauses"] = [row for row in narrow["clauses"] if row["operator"] == "ELEMENT_WISE_CLIP"]
-    ((column,),) = [item.columns for item in collected([kept(older), kept(narrow)]).implementations]
+    (implementation,) = collected([kept(older), kept(narrow)]).implementations
+    (column,) = implementation.columns
     assert column.results["verdict"] == "NOT_CONFORMANT", "the newer result judged fewer operators"
+    assert [item.results["verdict"] for item in implementation.kept] == ["NOT_CONFORMANT"], "and is left out"
+    thorough = narrow | {"profile": "full"}
+    (implementation,) = collected([kept(older), kept(thorough)]).implementations
+    assert len(implementation.kept) == 2, "what was judged more thoroughly is no part of it"
 
 
 def test_other_tables_and_a_modified_suite_are_marked_on_every_page(tmp_path: Path) -> None:
