@@ -26,7 +26,7 @@ vulkan_drivers() {
 }
 
 directml() {
-  local compared=('CLIP,ROUND,THRESHOLD,ATAN,IS_NAN,BIT_XOR,QUANTIZE_LINEAR')  # the last two do not depart: bits, mixed types
+  local compared=('CLIP,ROUND,THRESHOLD,ATAN,IS_NAN,QUANTIZE_LINEAR')  # the last, of mixed types, does not depart
   local selection=(--operator "${compared[@]}")
   [ "$everything" = no ] || compared=() selection=()
   beside flushed judge directml-flush 1 --backend directml -o denormals=flush -o nan=canonical -o mad=separate \

@@ -2,7 +2,7 @@
 
 # With --all the whole catalogues on three seeds, otherwise some of each.
 proof() {
-  local how_much=(--mutants 50 --permitted 4 --pairs 1)
+  local how_much=(--mutants 80 --permitted 2 --pairs 1)
   [ "$everything" = no ] || how_much=(--seed 0 --seed 1 --seed 2)
   .venv/bin/dmlcts selftest "${how_much[@]}" > "$work/proof.txt" 2> "$work/progress.txt" \
     || { cat "$work/proof.txt"; tail -n 40 "$work/progress.txt"; return 1; }

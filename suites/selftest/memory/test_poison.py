@@ -25,11 +25,11 @@ VALUES = {
 
 READING = [
     ("Inverts", "ROUND", "FLOAT16"),
-    ("Inverts", "LOGICAL_EQUALS", "INT8"),
     ("Inverts", "IS_NAN", "FLOAT16"),
     ("InvertsLowestBits", "IS_NAN", "FLOAT16"),
     ("InvertsTheDispatchBefore", "ROUND", "FLOAT16"),
     ("TakesTheGuardsForAMask", "IS_NAN", "FLOAT16"),
+    pytest.param("Inverts", "LOGICAL_EQUALS", "INT8", marks=pytest.mark.size("all")),
     pytest.param("KeepsATable", "IS_NAN", "FLOAT16", marks=pytest.mark.size("all")),
     pytest.param("InvertsLowestBits", "LOGICAL_EQUALS", "INT8", marks=pytest.mark.size("all")),
 ]
