@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ class KeptResult:
         """The version as a part of addresses; of the driver the words with digits."""
         device = self.results["device"]
         return slug_of(str(device["version"] or ""), " ".join(_numbered(device["driver"])))
+
+    @cached_property
+    def rows(self) -> frozenset[tuple[str, str, str]]:
+        """The rows that it has: clause, operator and data type."""
+        return frozenset((row["id"], row["operator"], row["data_type"]) for row in self.results["clauses"])
 
     @property
     def operators(self) -> int:
@@ -253,9 +259,9 @@ def _implementation(
 
 
 def _is_part(result: KeptResult, other: KeptResult) -> bool:
-    """Whether another result judged more operators of the same version as thoroughly, by the same tables."""
+    """Whether another result has all rows of this one and more: of the same version, tables and profile."""
     alike = (result.version, result.tables, result.results["profile"])
-    return alike == (other.version, other.tables, other.results["profile"]) and result.operators < other.operators
+    return alike == (other.version, other.tables, other.results["profile"]) and result.rows < other.rows
 
 
 def _free(slug: str, taken: set[str]) -> str:

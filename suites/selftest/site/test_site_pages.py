@@ -235,6 +235,10 @@ def test_the_newest_and_widest_result_of_a_version_is_its_column() -> None:
     (column,) = implementation.columns
     assert column.results["verdict"] == "NOT_CONFORMANT", "the newer result judged fewer operators"
     assert [item.results["verdict"] for item in implementation.kept] == ["NOT_CONFORMANT"], "and is left out"
+    narrow["clauses"].append(narrow["clauses"][0] | {"data_type": "FLOAT64"})
+    (implementation,) = collected([kept(older), kept(narrow)]).implementations
+    assert len(implementation.kept) == 2, "it has a row of its own"
+    narrow["clauses"].pop()
     thorough = narrow | {"profile": "full"}
     (implementation,) = collected([kept(older), kept(thorough)]).implementations
     assert len(implementation.kept) == 2, "what was judged more thoroughly is no part of it"
