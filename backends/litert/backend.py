@@ -74,7 +74,7 @@ class LiteRtRuntime:
         self._flatbuffers = flatbuffers
         self.options = options
         self.version = version
-        kernels = options.get("kernels", "default")
+        kernels = options["kernels"]
         self.adapter = f"CPU ({platform.machine()})" + ("" if kernels == "default" else f", {kernels} kernels")
         self.rows: Sequence[Mapped] = [Mapped("sizes", "the shape that a model is resized to", "runtime")]
 

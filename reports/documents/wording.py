@@ -23,6 +23,11 @@ def is_typed_in_results(replay: str) -> bool:
     return re.match(r"dmlcts replay '?failures/[^/\s]+(?:\s|$)", replay) is not None
 
 
+def is_own(clause: str, operator: str) -> bool:
+    """Whether a clause is the operator's own, and none of those that all operators share."""
+    return clause.startswith(short(operator).lower().replace("_", "-") + ".")
+
+
 def type_order(name: str) -> int:
     """The place of an element type in the header's order; names that are none come last."""
     return list(DataType.__members__).index(name) if name in DataType.__members__ else len(DataType)

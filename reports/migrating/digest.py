@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.reports.comparing.comparison import departure_cell, example_text
-from dmlcts.reports.documents.wording import short
+from dmlcts.reports.documents.wording import is_own, short
 from dmlcts.reports.migrating.migration import (
     ADDED,
     BOTH,
@@ -196,11 +196,6 @@ def specifications(document: Row) -> list[dict[str, Any]]:
 def listed(operator: Row) -> list[Row]:
     """The rows of an operator whose results are compared: all that are listed but those that one does not support."""
     return [row for row in operator["clauses"] if row["kind"] not in (GONE, ADDED)]
-
-
-def is_own(clause: str, operator: str) -> bool:
-    """Whether a clause is the operator's own, and none of those that all operators share."""
-    return clause.startswith(short(operator).lower().replace("_", "-") + ".")
 
 
 def losses(operator: Row) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from dmlcts.reports.comparing.reproduction import Reproduction
@@ -92,7 +93,7 @@ class Breach:
         case = [failure.get(name) for name in ("data_type", "details", "case")]
         return json.dumps([self.outcome.value, self.types, self.line, case, self.because], sort_keys=True)
 
-    @property
+    @cached_property
     def files(self) -> Mapping[str, str]:
         """The text of each file of the case, by its name, as brief as can be: the case, and DirectML's model of it."""
         case = self.case

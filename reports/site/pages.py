@@ -20,7 +20,7 @@ from dmlcts.reports.comparing.triage import baseline_for, reason_title, reasons_
 from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.selecting import behaviours_of_selection
 from dmlcts.reports.documents.waivers import with_waived
-from dmlcts.reports.documents.wording import behaviour_text, places, short
+from dmlcts.reports.documents.wording import behaviour_text, is_own, places, short
 from dmlcts.reports.site.evidence import Breach, ClauseEvidence, Judged, RowsByPlace, evidence_of
 from dmlcts.reports.site.folder import INDEX, site_index
 from dmlcts.reports.site.kept import Column, Implementation, KeptResult, slug_of
@@ -377,10 +377,8 @@ def _behaviours(results: Mapping[str, Any], tables: Tables) -> Iterator[tuple[st
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for record in behaviours_of_selection(results):
         clause = record["clause"]
-        owner, _, name = clause.partition(".")
-        own = owner == short(record["operator"]).lower().replace("_", "-")
-        text = behaviour_text(clause, record["behaviour"], tables)
-        grouped[f"*.{name}" if own else clause, text].append(record)
+        name = f"*.{clause.partition('.')[2]}" if is_own(clause, record["operator"]) else clause
+        grouped[name, behaviour_text(clause, record["behaviour"], tables)].append(record)
     for (name, text), records in grouped.items():
         clauses = {record["clause"] for record in records}
         seen = places(((record["operator"], record["data_type"]) for record in records), tables)
