@@ -26,7 +26,10 @@ _UNDERFLOW = 2.0**-1000
 
 
 class Real(NamedTuple):
-    """Real numbers: FLOAT64 values, and how far they may be from the truth, absolutely."""
+    """Real numbers: FLOAT64 values, and how far they may be from the truth, absolutely.
+
+    Either may be of one element, which then stands for all.
+    """
 
     value: Doubles
     error: Doubles
@@ -39,6 +42,9 @@ _WHOLE: Mapping[str, Callable[[Any], Any]] = {
     "round_half_even": np.rint,
     "round_half_away": round_half_away,
 }
+_NONE: Doubles = np.zeros(1)
+"""The error of numbers that are exact."""
+_NONE.setflags(write=False)
 _MODULI: Mapping[str, Callable[[Any, Any], Any]] = {"modulus_truncate": np.fmod, "modulus_floor": np.mod}
 
 
@@ -55,11 +61,13 @@ class ArrayReference(Reference):
             FormulaError: the formula holds what no reference follows.
             UsageError: an input is not given, or FLOAT64 does not hold its elements exactly.
         """
+        (length,) = {array.size for array in inputs.values()}
+        if length > 1 and _is_the_same_alone(self._expression):
+            inputs = {name: _once(array) for name, array in inputs.items()}
         with np.errstate(all="ignore"):
             real = self._evaluate(self._expression, inputs)
         if not isinstance(real, Real):
             raise FormulaError(f"{self.table.operator} gives truth values", "nothing is to be measured there")
-        (length,) = {array.size for array in inputs.values()}
         return Real(np.broadcast_to(real.value, length), np.broadcast_to(real.error, length))
 
     def _evaluate(self, expression: Expression, inputs: Mapping[str, NDArray[Any]]) -> Any:
@@ -78,7 +86,9 @@ class ArrayReference(Reference):
                 return _cast(self._evaluate(argument, inputs), self._types[target])
             case Call("select", parts):
                 held, first, other = (self._evaluate(part, inputs) for part in parts)
-                return Real(np.where(held, first.value, other.value), np.where(held, first.error, other.error))
+                none = not first.error.any() and not other.error.any()
+                error = _NONE if none else np.where(held, first.error, other.error)
+                return Real(np.where(held, first.value, other.value), error)
             case Call(name, arguments):
                 return _applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
         raise FormulaError(f"{expression} has no real meaning", "measure formulas of functions of numbers")
@@ -92,6 +102,23 @@ class ArrayReference(Reference):
         if kind.itemsize > np.dtype(np.float32).itemsize:
             raise UsageError(f"{member} is of {kind.name}", "FLOAT64 is no reference for types of 64 bits")
         return _exactly(inputs[member].astype(np.float64))
+
+
+def _once(array: NDArray[Any]) -> NDArray[Any]:
+    """One element that stands for all, where all are alike, as those of scales and zero points of whole tensors are."""
+    patterns = array.view(f"u{array.itemsize}")
+    return array[:1] if (patterns == patterns[0]).all() else array
+
+
+def _is_the_same_alone(expression: Expression) -> bool:
+    """Whether an element by itself gives the same bits as in an array; numpy's ``power`` and the like may not."""
+    match expression:
+        case Cast(_, argument):
+            return _is_the_same_alone(argument)
+        case Call(name, arguments):
+            known = name in ("select", *_ARITHMETIC, *_WHOLE) or FUNCTIONS[name].gives == "truth"
+            return known and all(map(_is_the_same_alone, arguments))
+    return True
 
 
 def units_in(kind: DataType, real: Doubles) -> Doubles:
@@ -113,8 +140,7 @@ _SCALES = {kind: _scales(kind) for kind in (DataType.FLOAT16, DataType.FLOAT32, 
 
 
 def _exactly(value: Any) -> Real:
-    wide = np.asarray(value, np.float64)
-    return Real(wide, np.zeros(wide.shape))
+    return Real(np.asarray(value, np.float64), _NONE)
 
 
 def _cast(value: Any, target: DataType) -> Real:
@@ -137,7 +163,7 @@ def _through(function: Callable[[Any], Any], a: Real) -> Real:
     """A function that never falls, of values with errors: its values at the ends bound its own error."""
     value = np.asarray(function(a.value))
     if not a.error.any():
-        return Real(value, np.zeros(value.shape))
+        return Real(value, _NONE)
     spread = np.maximum(np.abs(function(a.value + a.error) - value), np.abs(function(a.value - a.error) - value))
     return Real(value, _unknown_as_infinite(spread))
 
@@ -186,7 +212,10 @@ def _sum(a: Real, b: Real) -> Real:
     value = np.asarray(a.value + b.value)
     part = value - a.value
     rest = (a.value - (value - part)) + (b.value - part)  # what rounding took away, exactly
-    return Real(value, np.where(rest == 0, 0.0, np.abs(value) * _STEP) + (a.error + b.error) * (1 + _STEP))
+    exact = rest == 0
+    if a.error is _NONE and b.error is _NONE and exact.all():
+        return Real(value, _NONE)
+    return Real(value, np.where(exact, 0.0, np.abs(value) * _STEP) + (a.error + b.error) * (1 + _STEP))
 
 
 def _difference(a: Real, b: Real) -> Real:
@@ -195,7 +224,9 @@ def _difference(a: Real, b: Real) -> Real:
 
 def _product(a: Real, b: Real) -> Real:
     value = np.asarray(a.value * b.value)
-    rounded = 0.0 if _short(a.value) and _short(b.value) else np.abs(value) * _STEP
+    rounded = _NONE if _short(a.value) and _short(b.value) else np.abs(value) * _STEP
+    if a.error is _NONE and b.error is _NONE and np.isfinite(value).all():
+        return Real(value, rounded)
     more = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
     return Real(value, _unknown_as_infinite(rounded + more * (1 + 4 * _STEP)))
 
@@ -203,8 +234,8 @@ def _product(a: Real, b: Real) -> Real:
 def _quotient(a: Real, b: Real) -> Real:
     value = np.asarray(a.value / b.value)
     short = value.astype(np.float32) == value
-    exact = short & (value * b.value == a.value) if _short(b.value) else np.zeros(value.shape, bool)
-    more = np.zeros(value.shape)
+    exact = short & (value * b.value == a.value) if _short(b.value) else np.asarray(False)
+    more = _NONE
     if a.error.any() or b.error.any():
         least = np.abs(b.value) - b.error
         more = np.asarray(np.where(least > 0, (a.error + np.abs(value) * b.error) / least, np.inf))

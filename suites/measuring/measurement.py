@@ -339,7 +339,7 @@ class Gauge:
         first = np.broadcast_to(next(iter(inputs.values())), output.shape)
         places = np.where(left, buckets_of(first), BUCKETS)
         counts = np.bincount(places, minlength=BUCKETS + 1)
-        order = np.argsort(places, kind="stable")
+        order = np.argsort(places.astype(np.uint8), kind="stable")  # numpy sorts so narrow numbers by counting
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         for place in np.flatnonzero(counts[:BUCKETS]).tolist():
             members = order[starts[place] : starts[place] + counts[place]]
@@ -354,10 +354,10 @@ class Gauge:
 
     def _element(self, ranked: Array, index: int, inputs: Mapping[str, Array], output: Array) -> Worst:
         patterns = tuple(
-            _bits(array[min(index, array.size - 1)], kind)
+            _bits(array, min(index, array.size - 1), kind)
             for array, kind in zip(inputs.values(), self.kinds, strict=True)
         )
-        return Worst(-float(ranked[index]), patterns, _bits(output[index], self.output), self.attributes)
+        return Worst(-float(ranked[index]), patterns, _bits(output, index, self.output), self.attributes)
 
 
 def _bins(units: Array) -> Array:
@@ -367,5 +367,5 @@ def _bins(units: Array) -> Array:
     return np.asarray(np.where(units == 0, 0, np.clip(fields - 1023 - whole + 3, 1, _BINS - 1)))
 
 
-def _bits(value: Any, kind: DataType) -> int:
-    return int(np.asarray(value).view(kind.bits_dtype))
+def _bits(array: Array, index: int, kind: DataType) -> int:
+    return int(array[index : index + 1].view(kind.bits_dtype).item())

@@ -260,6 +260,24 @@ def test_an_attribute_counts_as_a_number_of_the_type() -> None:
     assert ArrayReference(law, operator).result(inputs).value[1] == 2.0 ** float(np.float16(0.1))
 
 
+@pytest.mark.parametrize("scale", [0.25, 0.1, 0.0, -0.0, np.inf, np.nan])
+def test_an_input_alike_in_all_elements_counts_as_if_each_were_alone(scale: float, tables: Tables) -> None:
+    """It is evaluated once; a zero of the other sign among them keeps it from that."""
+    operator = described_as(tables, "OWN_QUANTIZE_LINEAR", T=DataType.FLOAT32, U=DataType.UINT8)
+    reference = ArrayReference(tables.law(tables.operator("OWN_QUANTIZE_LINEAR")), operator)
+    inputs = {
+        "InputTensor": np.array([0, -1, 0.3, 1e30, np.inf, np.nan], np.float32),
+        "ScaleTensor": np.full(6, scale, np.float32),
+        "ZeroPointTensor": np.full(6, 3, np.uint8),
+    }
+    assert set(inputs) == set(operator.inputs)
+    for last in (scale, -scale):
+        inputs["ScaleTensor"][-1] = last
+        together = np.array(reference.result(inputs))
+        alone = [reference.result({name: array[[place]] for name, array in inputs.items()}) for place in range(6)]
+        assert np.array_equal(together, np.concatenate(alone, axis=1), equal_nan=True)
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", [name for name, _, _ in REAL_FUNCTIONS])
 @pytest.mark.parametrize("kind", [DataType.FLOAT16, DataType.FLOAT32], ids=lambda kind: kind.name)
