@@ -12,7 +12,7 @@ import functools
 import math
 import numbers
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
@@ -28,6 +28,7 @@ MOST_BINS = 400
 """Bins of errors that a record may have: more than all powers of two between two numbers."""
 
 _WORDS = (Outcome, Deviation, Origin)
+_DATA_TYPES = dict.fromkeys(DataType.__members__)
 
 
 class RecordError(DmlctsError):
@@ -52,11 +53,19 @@ class RecordError(DmlctsError):
 
 
 class _MemberError(Exception):
-    """Inside this module: what is wrong below some member, before the record's name is known."""
+    """Inside this module: what is wrong with a value or below it, before it is known where that stands."""
 
     def __init__(self, pointer: str, cause: str, mend: str) -> None:
         super().__init__(cause)
         self.pointer, self.cause, self.mend = pointer, cause, mend
+
+    def below(self, name: object) -> _MemberError:
+        """The same, seen from the value whose member of this name is wrong."""
+        return _MemberError(f"/{name}{self.pointer}", self.cause, self.mend)
+
+
+_Reader = Callable[[Any], Any]
+"""Gives a member as the record keeps it, or raises a :class:`_MemberError`."""
 
 
 def _shown(value: object) -> str:
@@ -64,73 +73,141 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _plain(value: object, pointer: str) -> Any:
+def _plain(value: Any) -> Any:
     """A copy of ``value`` made of JSON's own types only."""
+    if value is None or type(value) in (str, int, bool):  # most are, and the questions below take long
+        return value
     match value:
-        case None | bool() | str():
+        case str():
             return value
+        case float() if math.isfinite(value):
+            return float(value)
+        case list() | tuple():
+            return list(_each(_plain, value))
+        case Mapping():
+            for key in value:
+                if not isinstance(key, str):
+                    raise _MemberError("", f"has the key {_shown(key)}", "keys are strings")
+            return {key: _member(_plain, value, key) for key in value}
         case numbers.Integral():
             return int(value)
         case numbers.Real() if math.isfinite(value):
             return float(value)
-        case list() | tuple():
-            return [_plain(member, f"{pointer}/{index}") for index, member in enumerate(value)]
-        case Mapping():
-            for key in value:
-                if not isinstance(key, str):
-                    raise _MemberError(pointer, f"has the key {_shown(key)}", "keys are strings")
-            return {key: _plain(member, f"{pointer}/{key}") for key, member in value.items()}
-    raise _MemberError(pointer, f"{_shown(value)} is no JSON value", "write non-finite numbers as their bits")
+    raise _MemberError("", f"{_shown(value)} is no JSON value", "write non-finite numbers as their bits")
 
 
-def _read(annotation: Any, value: Any, pointer: str) -> Any:
-    if get_origin(annotation) is tuple:
+def _member(read: _Reader, values: Mapping[str, Any], name: str) -> Any:
+    try:
+        return read(values.get(name))
+    except _MemberError as error:
+        raise error.below(name) from None
+
+
+def _each(read: _Reader, values: Iterable[Any]) -> Iterator[Any]:
+    for index, value in enumerate(values):
+        try:
+            yield read(value)
+        except _MemberError as error:
+            raise error.below(index) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _MemberError("", f"{_shown(value)} is no string", "write a string")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise _MemberError("", f"{_shown(value)} is no count", "write an integer, 0 or more")
+    return int(value)
+
+
+def _duration(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+        raise _MemberError("", f"{_shown(value)} is no duration", "write a number, 0 or more")
+    return float(value)
+
+
+def _object(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise _MemberError("", f"{_shown(value)} is no object", "write an object")
+    return _plain(value)
+
+
+def _counts(values: Mapping[str, Any]) -> None:
+    for name in values:
+        _member(_count, values, name)
+
+
+def _list_of(read: _Reader) -> _Reader:
+    def list_of(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
-            raise _MemberError(pointer, f"{_shown(value)} is no list", "write a list")
-        member = get_args(annotation)[0]
-        return tuple(_read(member, item, f"{pointer}/{index}") for index, item in enumerate(value))
-    if isinstance(annotation, type) and issubclass(annotation, _Record):
-        if isinstance(value, annotation):
+            raise _MemberError("", f"{_shown(value)} is no list", "write a list")
+        return tuple(_each(read, value))
+
+    return list_of
+
+
+def _word_of(words: type[Outcome] | type[Deviation] | type[Origin]) -> _Reader:
+    def word(value: Any) -> Any:
+        if isinstance(value, words):
             return value
         try:
-            return annotation.from_json(value)
-        except RecordError as error:
-            raise _MemberError(pointer + error.pointer, error.cause, error.mend) from None
-    if annotation in _WORDS:
-        try:
-            return annotation(value)
+            return words(value)
         except ValueError:
-            known = ", ".join(word.value or '""' for word in annotation)
-            name = annotation.__name__.lower()
-            raise _MemberError(pointer, f"{_shown(value)} is no {name}", f"write one of {known}") from None
-    if annotation is str:
-        if not isinstance(value, str):
-            raise _MemberError(pointer, f"{_shown(value)} is no string", "write a string")
-        return value
-    if annotation is int:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
-            raise _MemberError(pointer, f"{_shown(value)} is no count", "write an integer, 0 or more")
-        return int(value)
-    if annotation is float:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
-            raise _MemberError(pointer, f"{_shown(value)} is no duration", "write a number, 0 or more")
-        return float(value)
-    if not isinstance(value, Mapping):
-        raise _MemberError(pointer, f"{_shown(value)} is no object", "write an object")
-    return _plain(value, pointer)
+            known = ", ".join(word.value or '""' for word in words)
+            cause = f"{_shown(value)} is no {words.__name__.lower()}"
+            raise _MemberError("", cause, f"write one of {known}") from None
+
+    return word
+
+
+def _record_of(kind: type[_Record]) -> _Reader:
+    def record(value: Any) -> _Record:
+        if isinstance(value, kind):
+            return value
+        try:
+            return kind.from_json(value)
+        except RecordError as error:
+            raise _MemberError(error.pointer, error.cause, error.mend) from None
+
+    return record
+
+
+def _reader(annotation: Any) -> _Reader:
+    """What reads members that are annotated so."""
+    if get_origin(annotation) is tuple:
+        return _list_of(_reader(get_args(annotation)[0]))
+    if isinstance(annotation, type) and issubclass(annotation, _Record):
+        return _record_of(annotation)
+    if annotation in _WORDS:
+        return _word_of(annotation)
+    return {str: _text, int: _count, float: _duration}.get(annotation, _object)
 
 
 @functools.cache
-def _hints(record: Hashable) -> dict[str, Any]:
-    return get_type_hints(record)
+def _readers(record: Hashable) -> dict[str, _Reader]:
+    """What reads each member of a class of records, in their order."""
+    return {name: _reader(annotation) for name, annotation in get_type_hints(record).items()}
+
+
+@functools.cache
+def _optional(record: Hashable) -> frozenset[str]:
+    """The members of a class of records that JSON may lack."""
+    return frozenset(member.name for member in fields(cast(Any, record)) if member.metadata.get("optional"))
 
 
 def _write(value: Any) -> Any:
-    if isinstance(value, _Record):
-        return value.to_json()
+    if type(value) in (str, int, float):  # as they were read
+        return value
     if isinstance(value, tuple):
         return [_write(member) for member in value]
-    return value.value if isinstance(value, _WORDS) else value
+    if isinstance(value, _Record):
+        return value.to_json()
+    return value.value if isinstance(value, _WORDS) else _plain(value)
 
 
 @dataclass(frozen=True)
@@ -139,22 +216,21 @@ class _Record:
 
     def __post_init__(self) -> None:
         try:
-            for name, annotation in _hints(cast(Any, type(self))).items():
-                object.__setattr__(self, name, _read(annotation, getattr(self, name), f"/{name}"))
+            for name, read in _readers(cast(Any, type(self))).items():
+                object.__setattr__(self, name, _member(read, self.__dict__, name))
             self._check()
         except _MemberError as error:
             raise RecordError(type(self).__name__, error.pointer, error.cause, error.mend) from None
 
     def _check(self) -> None:
         name = getattr(self, "data_type", "")
-        if name and name not in DataType.__members__:
-            known = ", ".join(DataType.__members__)
+        if name and name not in _DATA_TYPES:
+            known = ", ".join(_DATA_TYPES)
             raise _MemberError("/data_type", f"{_shown(name)} is no data type", f"write one of {known}")
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON's own types; :meth:`from_json` gives it back."""
-        copied = {member.name: _write(getattr(self, member.name)) for member in fields(self)}
-        return cast(dict[str, Any], _plain(copied, ""))
+        return {name: _write(getattr(self, name)) for name in _readers(cast(Any, type(self)))}
 
     @classmethod
     def from_json(cls, value: object) -> Self:
@@ -165,8 +241,7 @@ class _Record:
         """
         if not isinstance(value, Mapping):
             raise RecordError(cls.__name__, "", f"{_shown(value)} is no object", "write an object")
-        names = [member.name for member in fields(cls)]
-        optional = {member.name for member in fields(cls) if member.metadata.get("optional")}
+        names, optional = _readers(cast(Any, cls)), _optional(cast(Any, cls))
         for name in names:
             if name not in value and name not in optional:
                 raise RecordError(cls.__name__, "", f"lacks {name!r}", f"its members are {', '.join(names)}")
@@ -329,30 +404,32 @@ class AccuracySeen(_Record):
     def _check(self) -> None:
         super()._check()
         for name, kind in self.tensors.items():
-            if kind not in DataType.__members__:
+            if kind not in _DATA_TYPES:
                 raise _MemberError(f"/tensors/{name}", f"{_shown(kind)} is no data type", "write a DataType's name")
-        for name, count in self.apart.items():
-            _read(int, count, f"/apart/{name}")
-        for name, element in (("ulp", self.ulp), ("absolute", self.absolute), ("digitless", self.digitless)):
-            if element:
-                self._check_element(f"/{name}", element)
-        for place, bucket in enumerate(self.buckets):
-            self._check_element(f"/buckets/{place}", bucket)
-            for member in ("bucket", "count"):
-                _read(int, bucket.get(member), f"/buckets/{place}/{member}")
-            if bucket["bucket"] >= BUCKETS:
-                raise _MemberError(f"/buckets/{place}/bucket", f"there are {BUCKETS} buckets", "write a smaller number")
+        members = self.__dict__
+        _member(_counts, members, "apart")
+        for name in ("ulp", "absolute", "digitless"):
+            if members[name]:
+                _member(self._check_element, members, name)
+        _member(_list_of(self._check_bucket), members, "buckets")
         if len(self.bins) > MOST_BINS:
             raise _MemberError("/bins", f"has {len(self.bins)} members", f"write at most {MOST_BINS}")
 
-    def _check_element(self, pointer: str, element: Mapping[str, Any]) -> None:
-        _read(float, element.get("error"), f"{pointer}/error")
-        _read(int, element.get("got"), f"{pointer}/got")
-        inputs = _read(tuple[int, ...], element.get("inputs"), f"{pointer}/inputs")
+    def _check_bucket(self, bucket: Mapping[str, Any]) -> None:
+        self._check_element(bucket)
+        for name in ("bucket", "count"):
+            _member(_count, bucket, name)
+        if bucket["bucket"] >= BUCKETS:
+            raise _MemberError("/bucket", f"there are {BUCKETS} buckets", "write a smaller number")
+
+    def _check_element(self, element: Mapping[str, Any]) -> None:
+        _member(_duration, element, "error")
+        _member(_count, element, "got")
+        inputs = _member(_list_of(_count), element, "inputs")
         if len(inputs) + 1 != len(self.tensors):
-            raise _MemberError(f"{pointer}/inputs", f"has {len(inputs)} elements", "give one of each input tensor")
+            raise _MemberError("/inputs", f"has {len(inputs)} elements", "give one of each input tensor")
         if not isinstance(element.get("attributes", {}), Mapping):
-            raise _MemberError(f"{pointer}/attributes", "is no object", "write an object")
+            raise _MemberError("/attributes", "is no object", "write an object")
 
 
 @dataclass(frozen=True)
