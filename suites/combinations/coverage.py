@@ -38,6 +38,8 @@ from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.generation.profiles import PROFILES
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_POSITIONS = np.array([_DIGITS.find(chr(code)) for code in range(256)], np.intp)
+"""What each character of Latin-1 stands for; no others are digits."""
 _NONE = "-"
 _WRITTEN = _NONE + _DIGITS
 _BITS = 6  # a factor's; a digit has 36 values, and there is none
@@ -256,12 +258,10 @@ def decoded(space: Space, rows: Collection[str]) -> NDArray[np.intp]:
     The result is 2-D: a row for each text, a column for each factor of the space.
     """
     sizes = [len(factor.levels) for factor in space.factors]
-    positions = []
-    for row in rows:
-        places = [_DIGITS.find(digit) for digit in row]
-        if len(places) == len(sizes) and all(place < size for place, size in zip(places, sizes, strict=True)):
-            positions.append(places)
-    return np.array(positions, np.intp).reshape(-1, len(sizes))
+    text = "".join(row for row in rows if len(row) == len(sizes))
+    digits = np.frombuffer(text.encode("latin-1", "replace"), np.uint8).reshape(-1, len(sizes))
+    positions = _POSITIONS[digits]
+    return np.asarray(positions[(positions < sizes).all(1)])
 
 
 def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
@@ -276,12 +276,19 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
         masked[:, place] = np.isin(rows[:, place], [factor.index[name] for name in factor.masks])
     count = sum(len(factor.levels) for factor in space.factors)
     kept = np.array(list(itertools.combinations(range(len(space.factors)), together)))  # each with all rows at once
-    shown = masked[:, kept].sum(2) == masked.sum(1, keepdims=True)
-    shown &= (rows >= 0)[:, kept].all(2)
-    flat = (rows + offsets)[:, kept][shown]
-    bitmap = np.zeros([count] * together, bool)
+    bits = 1 << np.arange(len(space.factors))  # a row's factors as one number
+    inside = bits[kept].sum(1)
+    hiding, absent = (masked @ bits)[:, None], ((rows < 0) @ bits)[:, None]
+    shown = (hiding & ~inside | absent & inside) == 0
+    flat = rows + offsets
+    places = np.zeros(shown.shape, np.intp)
+    for factors in kept.T:
+        places = places * count + flat[:, factors]
+    ascending = np.zeros([count] * together, bool)
+    ascending.reshape(-1)[places[shown]] = True
+    bitmap = np.zeros_like(ascending)
     for order in itertools.permutations(range(together)):
-        bitmap[tuple(flat[:, order].T)] = True
+        bitmap |= ascending.transpose(order)
     return bitmap
 
 
