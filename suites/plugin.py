@@ -80,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.UsageError: an option, a table or the backend is not usable.
     """
     config.addinivalue_line("markers", "checks(*names, data_types=(), level=None): what a test checks")
+    config.stash[_THRESHOLDS] = collect_rarely()  # Hypothesis collects twice below, pytest at its end
     profile = config.getoption("--profile")
     draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
@@ -207,14 +208,16 @@ def _reported(record: ItemRecord, known: set[Fault]) -> str:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the collector, except in a pytest-xdist worker; look for garbage rarely while tests are collected."""
+    """Register the collector, except in a pytest-xdist worker; leave what was imported out of looks for garbage."""
     config, run = session.config, session.config.stash[RUN]
-    config.stash.setdefault(_THRESHOLDS, collect_rarely())
+    collect_rarely()
     plugin = Counting(run) if hasattr(config, "workerinput") else Collector(config, run)
     config.pluginmanager.register(plugin, "dmlcts-collector")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Collect garbage as often as before."""
+    """Collect garbage as often as before; not at all in a process of pytest-xdist, which ends with it."""
+    if hasattr(config, "workerinput"):
+        gc.freeze()  # pytest looks for garbage next, among all that was kept
     if (before := config.stash.get(_THRESHOLDS, None)) is not None:
         gc.set_threshold(*before)

@@ -85,7 +85,7 @@ class Scaling:
         return [Interval.at(integers.astype(np.float64)) for integers in integer_arrays]
 
     def plain(self, array: Array) -> Array:
-        """What a plain implementation gives: separate, in FLOAT32; of integers truncated, wrapped.
+        """What a plain implementation gives: separate, in FLOAT32; of integers as ``plainly_scaled`` gives it.
 
         ``array`` is 1-D, of the tensor's type; the result has its length and type.
         """

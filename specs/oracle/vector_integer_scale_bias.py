@@ -68,24 +68,23 @@ class _Line:
 def plainly_scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: bool) -> Array:
     """One acceptable value for each element: what a plain implementation gives.
 
-    Whole factors are applied in integers that wrap, others in FLOAT64, truncated, wrapped. Where a factor is not
-    finite it is ``x``, since every value is acceptable.
+    Whole factors that the type holds are applied in integers that wrap, others in FLOAT64, truncated, saturated. Where
+    a factor is not finite it is ``x``, since every value is acceptable.
     """
     if not is_finite(scale_bias) or _is_identity(operation, scale_bias):
         return x
     if operation != USUAL or not lenient:
         return truncated(x, operation, scale_bias)
     scale, bias = float(scale_bias.scale), float(scale_bias.bias)
-    if scale.is_integer() and bias.is_integer():
-        bits = np.dtype(f"u{x.dtype.itemsize}")
-        modulus = 1 << 8 * x.dtype.itemsize
-        factor, addend = (np.array(int(value) % modulus, bits) for value in (scale, bias))
+    limits = np.iinfo(x.dtype)
+    if all(value.is_integer() and limits.min <= value <= limits.max for value in (scale, bias)):
+        factor, addend = (x.dtype.type(int(value)) for value in (scale, bias))
         with np.errstate(over="ignore"):
-            return np.asarray(x.view(bits) * factor + addend).view(x.dtype)
+            return np.asarray(x * factor + addend)
     whole = np.trunc(x.astype(np.float64) * scale + bias)
-    if np.all(np.abs(whole) < 2.0**63):
-        return whole.astype(np.int64).astype(x.dtype)
-    return Whole.of_floats(whole).wrapped(x.dtype)
+    if x.dtype.itemsize < 8:
+        return np.clip(whole, limits.min, limits.max).astype(x.dtype)
+    return Whole.of_floats(whole).saturated(x.dtype)
 
 
 def truncated(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias) -> Array:
