@@ -13,7 +13,7 @@ from functools import lru_cache
 
 _MOST_MEMORY_INCREASE = 4 << 30
 _STEP = 256 << 20
-_CALLS_A_LOOK = 128  # at descriptors: some 50 us, where a call takes 100 us and more
+_CALLS_A_LOOK = 16  # at descriptors: some 50 us, where a call takes 100 us and more
 _BLOCK = 512  # what st_blocks counts
 
 

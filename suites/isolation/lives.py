@@ -10,6 +10,7 @@ of the memory alone: a write elsewhere ends the process with a signal, as it doe
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -34,6 +35,7 @@ _MOST_KNOWN = 4096  # forms that a worker keeps
 _NUMBER = 11  # bytes that a number takes in a message, at most for tensors of such sizes
 _STATES = 64  # where in the steps' memory the state of each life stands, behind the count
 _SECONDS_A_MEBIBYTE = 0.05
+_SECONDS_A_LOOK = 0.002  # at the memory that the process holds: who takes gigabytes takes longer than that
 _CAME_BACK, _RAISED = 1, 2
 _ACTS = ("life", "create", "dispatch", "dispatch unseen", "close", "end")
 _ENDING = ("device_lost", "lost", "unavailable", "grown")  # kinds of errors after which nothing more is tried
@@ -304,14 +306,17 @@ class WorkerLives:
         counts = self._memory.memory(*steps)
         counted = counts[:8].view(np.uint64)
         errors: list[list[Any]] = []
-        message, number = 0, -1
+        message, number, last = 0, -1, len(lives) // 5 - 1
+        looked = time.perf_counter()
         try:
             for number, (act, kernel, kind, form, start) in enumerate(_in_fives(lives)):
                 due = _Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
                 error = self._lived(device, due, window, work, counted, number)
-                grown = self._grown()
-                if grown:
-                    error = {"kind": "grown", "text": grown, "said": grown}
+                now = time.perf_counter()
+                if now - looked > _SECONDS_A_LOOK or number == last or error:
+                    looked, grown = now, self._grown()
+                    if grown:
+                        error = {"kind": "grown", "text": grown, "said": grown}
                 counts[_STATES + number] = _RAISED if error else _CAME_BACK
                 if error:
                     errors.append([number, error])
