@@ -120,12 +120,19 @@ def _real_power(sources: Sequence[Array], target: Array, scratch: Array) -> None
 
 def _whole_power(sources: Sequence[Array], target: Array, scratch: Array) -> None:
     x, exponent = (source.astype(np.int64) for source in sources)
-    power = np.power(x, np.maximum(exponent, 0))
     negative = exponent < 0
-    if negative.any():
-        odd = (exponent & 1) == 1
-        quotient = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
-        power = np.where(negative, quotient, power)
+    quotients = negative.any()
+    if quotients:  # 1 / x^n is x^n itself for 1 and -1, of which it is enough whether n is odd
+        fractions = negative & (np.abs(x) != 1)
+        np.bitwise_and(exponent, 1, out=exponent, where=negative)
+    # In a type of w bits odd numbers have their powers again after 2^(w - 2), and from w on those of even ones are 0:
+    # numpy takes a step for each bit of an exponent.
+    period = 1 << 8 * target.itemsize - 2
+    if sources[1].itemsize > target.itemsize and exponent.max(initial=0) >= 2 * period:
+        exponent = np.where(exponent < period, exponent, exponent & (period - 1) | period)
+    power = np.power(x, exponent)
+    if quotients:
+        np.copyto(power, 0, where=fractions)
     np.copyto(target, power, casting="unsafe")
 
 

@@ -382,6 +382,46 @@ def test_the_power_of_a_half_is_c_s_and_not_the_root(kind: DataType) -> None:
     same(run("CONSTANT_POW", kind, x, Exponent=np.float32(-0.5)), [0.0, INF, INF, NAN, 0.5, 0.0, NAN])
 
 
+@pytest.mark.parametrize("kind", [DataType.INT8, DataType.UINT8, DataType.INT16, DataType.UINT16])
+def test_integer_powers_wrap_whatever_the_exponent(kind: DataType) -> None:
+    exponents = [
+        0,
+        1,
+        2,
+        3,
+        62,
+        63,
+        64,
+        65,
+        126,
+        127,
+        128,
+        129,
+        192,
+        16383,
+        16384,
+        16385,
+        32767,
+        32768,
+        2**32 - 2,
+        2**32 - 1,
+    ]
+    least, most = limits(kind)
+    bases = [least, least + 1, *range(max(least, -9), 10), most - 1, most]
+    pairs = [(base, exponent) for base in bases for exponent in exponents]
+    types = {"InputTensor": kind, "ExponentTensor": DataType.UINT32, "OutputTensor": kind}
+    operator = of_sizes("POW", types, (len(pairs),))
+    kernel = CpuKernel(
+        operator, PROGRAMS[operator.name](operator), ("InputTensor", "ExponentTensor"), "OutputTensor", (), 16
+    )
+    columns = [np.array(column) for column in zip(*pairs, strict=True)]
+    inputs = {"InputTensor": columns[0].astype(kind.numpy), "ExponentTensor": columns[1].astype(np.uint32)}
+    modulus = 1 << 8 * kind.itemsize
+    wanted = [pow(base, exponent, modulus) for base, exponent in pairs]
+    result = dispatched(kernel, operator, inputs, "OutputTensor")
+    assert result.astype(np.int64).tolist() == [number - modulus * (number > most) for number in wanted]
+
+
 def test_no_warning_escapes() -> None:
     for kind in INTEGERS:
         least, most = limits(kind)
