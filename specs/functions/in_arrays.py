@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -268,23 +268,38 @@ def _power(a: Array, b: Array) -> Array:
     return np.where(lost, np.copysign(_TINIEST, power), power)
 
 
-_BEYOND = 66  # to this power, and to higher ones, every integer but -1, 0 and 1 leaves every type
+_BEYOND = 64  # to this power, and to higher ones, every integer but -1, 0 and 1 leaves every type
+
+
+def _whole_root(number: int, exponent: int) -> int:
+    """The greatest integer whose power is not above ``number``, which has at most 64 bits."""
+    least, beyond = 0, 1 << 1 + 64 // exponent
+    while beyond - least > 1:
+        middle = (least + beyond) // 2
+        least, beyond = (middle, beyond) if middle**exponent <= number else (least, middle)
+    return least
+
+
+@cache
+def _powers_within(dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """By exponents from 0 to ``_BEYOND``: the least and the greatest element whose power the type holds."""
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    greatest = [most, *(_whole_root(most, exponent) for exponent in range(1, _BEYOND + 1))]
+    # an odd power of a negative number is negative itself
+    lowest = [_whole_root(-least if exponent % 2 else most, exponent) for exponent in range(1, _BEYOND + 1)]
+    return np.array([least, *(-root if least else 0 for root in lowest)], dtype), np.array(greatest, dtype)
 
 
 def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
     """The power where it is an integer that fits the type; elsewhere, and of two zeros, any value."""
     a, b = np.broadcast_arrays(a, b)
+    negative = b < 0
     unit = (a == 1) | ((a < 0) & (~a == 0))  # whose powers with negative exponents are integers all the same
-    limits = np.iinfo(a.dtype)
     with np.errstate(all="ignore"):
-        size = np.power(np.abs(a.astype(np.float64)), np.clip(b, 0, _BEYOND).astype(np.float64))
-        powers = np.power(a, np.where(b < 0, b & 1, b).astype(a.dtype))
-    most = max(float(limits.max), -float(limits.min))
-    near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 rounds to them
-    undefined = ((b < 0) & ~unit) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
-    for place in np.flatnonzero(near & ~undefined):
-        power = int(a.flat[place]) ** int(b.flat[place])
-        undefined.flat[place] = not int(limits.min) <= power <= int(limits.max)
+        powers = np.power(a, np.where(negative, b & 1, b).astype(a.dtype))
+    lowest, greatest = _powers_within(a.dtype)
+    exponent = np.clip(b, 0, _BEYOND).astype(np.intp)
+    undefined = (negative & ~unit) | ((a == 0) & (b == 0)) | (a < lowest[exponent]) | (a > greatest[exponent])
     return powers, undefined
 
 

@@ -277,6 +277,23 @@ def test_powers_at_the_limits_of_64_bits(data_type: DataType, base: int, exponen
     assert wanted is None or int(result[0]) == wanted
 
 
+@pytest.mark.parametrize("data_type", [data_type for data_type in DataType if not data_type.is_floating])
+def test_a_power_next_to_a_limit_is_known_to_fit_or_not(data_type: DataType) -> None:
+    power = FUNCTIONS["pow"].arrays.integers
+    assert power is not None
+    least, most = int(np.iinfo(data_type.numpy).min), int(np.iinfo(data_type.numpy).max)
+    pairs = []
+    for exponent in range(1, min(most, 140) + 1):
+        roots = [round(limit ** (1 / exponent)) for limit in (most, -least)]
+        bases = {sign * root + step for root in roots for sign in (1, -1) for step in range(-3, 4)}
+        pairs += [(base, exponent) for base in bases | {least, most} if least <= base <= most]
+    columns = (np.array(column, data_type.numpy) for column in zip(*pairs, strict=True))
+    result, undefined = power(*columns)
+    wanted = [base**exponent for base, exponent in pairs]
+    assert undefined.tolist() == [not least <= number <= most for number in wanted]
+    assert all(undefined[place] or int(result[place]) == number for place, number in enumerate(wanted))
+
+
 def test_powers_are_c_s_however_the_exponent_is_stored() -> None:
     """Numpy makes roots of powers with a single exponent of 0.5."""
     power = FUNCTIONS["pow"].arrays.real
