@@ -106,7 +106,7 @@ def scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: 
     line = _Line.of(operation, scale_bias)
     with np.errstate(all="ignore"):
         alternatives: Alternatives = []
-        for whole in floor_and_ceiling(x, line.factor, line.constant):
+        for whole in _unlike(*floor_and_ceiling(x, line.factor, line.constant)):
             alternatives += whole.stored(x.dtype)
         for real in distinct(_in_floating_point(x, operation, scale_bias)):
             infinite = ~np.isfinite(real)
@@ -114,6 +114,11 @@ def scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: 
                 alternatives += Whole.of_floats(whole_real).stored(x.dtype, infinite)
         alternatives += _step_by_step(x, line)
     return distinct(alternatives)
+
+
+def _unlike(floor: Whole, ceiling: Whole) -> tuple[Whole, ...]:
+    """Both integers next to real numbers; once, where whole factors make every number its own floor and ceiling."""
+    return (floor,) if floor is ceiling else (floor, ceiling)
 
 
 def beyond(
@@ -129,7 +134,7 @@ def beyond(
     line = _Line.of(operation, scale_bias)
     with np.errstate(all="ignore"):
         wholes: list[tuple[Whole, NDArray[np.bool_] | None]] = [
-            (whole, None) for whole in floor_and_ceiling(x, line.factor, line.constant)
+            (whole, None) for whole in _unlike(*floor_and_ceiling(x, line.factor, line.constant))
         ]
         for real in distinct(_in_floating_point(x, operation, scale_bias)):
             endless = ~np.isfinite(real)
@@ -178,9 +183,11 @@ def _step_by_step(x: Array, line: _Line) -> Alternatives:
                 product = int(store(Whole.of_integer(rounded(line.constant)), x.dtype)[0])
                 alternatives.append(store(Whole.of_sums(x, product), x.dtype))
         return alternatives
-    products = floor_and_ceiling(x, line.factor, Fraction(0))
-    addends = math.floor(line.constant), math.ceil(line.constant)
-    for whole, addend in zip(products, addends, strict=True):
+    floor, ceiling = floor_and_ceiling(x, line.factor, Fraction(0))
+    steps = [(floor, math.floor(line.constant))]
+    if ceiling is not floor or line.constant.denominator != 1:  # or else rounding up is the same as rounding down
+        steps.append((ceiling, math.ceil(line.constant)))
+    for whole, addend in steps:
         for store in (Whole.wrapped, Whole.saturated):
             alternatives.append(store(Whole.of_sums(store(whole, x.dtype), addend), x.dtype))
     return alternatives

@@ -352,6 +352,8 @@ def _to_integer(number: Any, target: DataType) -> tuple[Any, Mask]:
     whole = np.trunc(number)
     outside = ~((whole >= float(limits.min)) & (whole < float(limits.max + 1)))  # 2^63 and 2^64 are FLOAT64
     inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
+    if 8 * target.itemsize <= _EXACT_BITS:
+        return inside.astype(target.numpy), outside
     greatest = inside >= float(limits.max)  # that of INT64 is no FLOAT64
     below = np.where(greatest, 0.0, inside).astype(target.numpy)
     return np.where(greatest, np.asarray(limits.max, target.numpy), below), outside
