@@ -96,7 +96,7 @@ def test_a_function_that_is_there_at_some_ranks_is_asked_for_at_each() -> None:
     """LiteRT has FLOAT16 at up to six dimensions: beyond it has no function, and no dispatch may find that out."""
 
     class Ranked(Numpy):
-        ranked = True
+        name, ranked = "ranked", True  # what a runtime of one name takes is found once in a process
 
         def takes(self, call: Call, counterpart: Counterpart) -> None:
             if call.rank > 2:
