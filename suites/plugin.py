@@ -208,9 +208,8 @@ def _reported(record: ItemRecord, known: set[Fault]) -> str:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the collector, except in a pytest-xdist worker; leave what was imported out of looks for garbage."""
+    """Register the collector, except in a pytest-xdist worker."""
     config, run = session.config, session.config.stash[RUN]
-    collect_rarely()
     plugin = Counting(run) if hasattr(config, "workerinput") else Collector(config, run)
     config.pluginmanager.register(plugin, "dmlcts-collector")
 
