@@ -85,28 +85,34 @@ class ApproximateVectorOracle(DescribedResults):
 
         ``inputs`` holds arrays of one length by the tensors' names, of the tensors' types; the result has that length.
         """
+        return self._by_steps(_Exactly, inputs)
+
+    def _by_steps(self, steps: type[_Exactly], inputs: Mapping[str, Array]) -> Array:
+        reading = self.readings[0]
         values = {}
         for name, member in self.table.formula_names.items():
+            row = self.table.tensors[member]
             if member not in self.operator.tensors:
-                values[name] = _real(np.asarray(self.table.tensors[member].absent, _DOUBLE))
+                values[name] = _real(np.asarray(row.absent, _DOUBLE), "constant")
                 continue
             array = np.ascontiguousarray(inputs[name])
             scaling = self._scaling(member, self.operator.tensors[member].data_type)
             if scaling is not None:
                 array = scaling.plain(array)
-            values[name] = _real(array.astype(_DOUBLE))
-        reading = self.readings[0]
+            own = self.types[row.type]
+            values[name] = _real(array.astype(_DOUBLE), reading.computing(own) if own.is_floating else own)
         with np.errstate(all="ignore"):
-            return np.asarray(_Exactly(self, reading).evaluate(reading.expression, values).alternatives[0].low)
+            return np.asarray(steps(self, reading).evaluate(reading.expression, values).alternatives[0].low)
 
     def expected(self, inputs: Mapping[str, Array]) -> Array:
-        """One acceptable output for each element: the real result, rounded once."""
+        """One acceptable output for each element: sums and products rounded to FLOAT32, as they usually are."""
         (length,) = {array.size for array in inputs.values()}
+        exactly = self.strict or DataType.FLOAT64 in self.types.values()  # only one rounding is sure to be acceptable
+        steps = _Exactly if exactly else _InFloat32
         with np.errstate(all="ignore"):
-            wanted = np.broadcast_to(self.real(inputs), length)
+            wanted = np.broadcast_to(self._by_steps(steps, inputs), length)
             if not self.output.is_floating:
-                limits = np.iinfo(self.output.numpy)
-                wanted = np.clip(np.nan_to_num(np.trunc(wanted)), limits.min, limits.max)
+                wanted = _whole(wanted, self.output)
             return np.ascontiguousarray(wanted.astype(self.output.numpy))
 
     # readings ----------------------------------------------------------------------------------------
@@ -400,10 +406,49 @@ class _Exactly(_Steps):
         return _real(meaning_of(function)(*(value.alternatives[0].low for value in values)))
 
 
-def _real(numbers: Any) -> _Value:
+_ARITHMETIC: dict[str, Any] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "difference": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+}
+"""What FLOAT64 computes of FLOAT32 numbers well enough to be rounded to FLOAT32 again."""
+
+
+class _InFloat32(_Exactly):
+    """The same with sums and products of floating-point numbers rounded to FLOAT32 each."""
+
+    def cast(self, value: _Value, target: DataType) -> _Value:
+        numbers = value.alternatives[0].low
+        return _real(_single(numbers) if target.is_floating else _whole(numbers, target), target)
+
+    def chosen(self, comparison: str, sides: list[_Value], branches: list[_Value]) -> _Value:
+        kind = common_type(FUNCTIONS["max"], [value.kind for value in branches])
+        return replace(super().chosen(comparison, sides, branches), kind=kind)
+
+    def applied(self, function: Function, values: list[_Value]) -> _Value:
+        kind = common_type(function, [value.kind for value in values])
+        plain = _ARITHMETIC.get(function.name) if isinstance(kind, DataType) and kind.is_floating else None
+        if plain is None:
+            return replace(super().applied(function, values), kind=kind)
+        return _real(_single(np.asarray(plain(*(value.alternatives[0].low for value in values)))), kind)
+
+
+def _whole(numbers: Array, target: DataType) -> Array:
+    """Numbers truncated to a type's integers, saturated, in FLOAT64; 0 of NaN."""
+    limits = np.iinfo(target.numpy)
+    return np.asarray(np.clip(np.nan_to_num(np.trunc(numbers)), limits.min, limits.max))
+
+
+def _single(numbers: Array) -> Array:
+    return rounding.nearest(numbers, DataType.FLOAT32)
+
+
+def _real(numbers: Any, kind: Typed = "real") -> _Value:
     """Real numbers as they are; nobody asks here where a NaN may come out, too."""
     values = np.asarray(numbers)
-    return _Value("real", [Interval(values, values)])
+    return _Value(kind, [Interval(values, values)])
 
 
 _OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")

@@ -123,7 +123,10 @@ def _least(dtype: np.dtype[Any]) -> Any:
 
 
 def _division(a: Array, b: Array) -> tuple[Array, Array, Open]:
-    """Truncated quotients, remainders with the sign of ``a``, and where nothing follows: b = 0, and MIN / -1."""
+    """Truncated quotients, remainders with the sign of ``a``, and where nothing follows: b = 0, and MIN / -1.
+
+    There they are what implementations usually give: all ones of b = 0, and of MIN / -1 MIN and 0.
+    """
     a, b = np.broadcast_arrays(a, b)
     least = _least(a.dtype)
     undefined = b == 0 if least is None else (b == 0) | ((a == least) & (b == -1))
@@ -131,7 +134,9 @@ def _division(a: Array, b: Array) -> tuple[Array, Array, Open]:
     floored, rest = np.divmod(a, divisor)
     inward = (rest != 0) & ((a < 0) != (divisor < 0))  # floored away from zero
     quotient = floored + inward.astype(a.dtype)
-    return quotient, a - quotient * divisor, np.asarray(undefined)
+    ones = np.asarray(-1).astype(a.dtype)
+    rest = a - quotient * divisor
+    return np.where(b == 0, ones, quotient), np.where(b == 0, ones, rest), np.asarray(undefined)
 
 
 def _quotient(a: Array, b: Array) -> tuple[Array, Open]:
@@ -145,8 +150,9 @@ def _remainder_truncated(a: Array, b: Array) -> tuple[Array, Open]:
 
 
 def _remainder_floored(a: Array, b: Array) -> tuple[Array, Open]:
-    _, _, undefined = _division(a, b)
-    return np.remainder(a, np.where(undefined, np.asarray(1, b.dtype), b)), undefined
+    _, remainder, undefined = _division(a, b)
+    other = ~undefined & (remainder != 0) & ((remainder < 0) != (b < 0))
+    return remainder + np.where(other, b, np.zeros((), b.dtype)), undefined
 
 
 def with_other_zeros(rounding: Rounding, b: Array) -> list[Array]:
@@ -196,7 +202,8 @@ def _shift(left: bool) -> Callable[[Array, Array], tuple[Array, Open]]:
         bits = np.dtype(f"u{a.dtype.itemsize}")
         places = np.where(beyond, 0, count).astype(bits)
         pattern = np.ascontiguousarray(a).view(bits)
-        return (pattern << places if left else pattern >> places).view(a.dtype), np.asarray(beyond)
+        moved = pattern << places if left else pattern >> places
+        return np.where(beyond, bits.type(0), moved).view(a.dtype), np.asarray(beyond)  # usually no bit is left
 
     return shifted
 
@@ -291,16 +298,25 @@ def _powers_within(dtype: np.dtype[Any]) -> tuple[Array, Array]:
 
 
 def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
-    """The power where it is an integer that fits the type; elsewhere, and of two zeros, any value."""
+    """The power where it is an integer that fits the type; elsewhere, and of two zeros, any value.
+
+    Where any may come out it is what implementations usually give: the power modulo 2^bits, and 0 of a fraction.
+    """
     a, b = np.broadcast_arrays(a, b)
     negative = b < 0
     unit = (a == 1) | ((a < 0) & (~a == 0))  # whose powers with negative exponents are integers all the same
+    usual = np.where(negative, b & 1, b)
+    # Modulo 2^bits odd numbers have their powers again after so many exponents; those of even ones are 0 from then on.
+    period = 1 << 8 * a.dtype.itemsize - 2
+    if np.iinfo(b.dtype).max > np.iinfo(a.dtype).max:
+        usual = np.where(usual < period, usual, usual & (period - 1) | period)
     with np.errstate(all="ignore"):
-        powers = np.power(a, np.where(negative, b & 1, b).astype(a.dtype))
+        powers = np.power(a, usual.astype(a.dtype))
     lowest, greatest = _powers_within(a.dtype)
     exponent = np.clip(b, 0, _BEYOND).astype(np.intp)
-    undefined = (negative & ~unit) | ((a == 0) & (b == 0)) | (a < lowest[exponent]) | (a > greatest[exponent])
-    return powers, undefined
+    fraction = negative & ~unit
+    undefined = fraction | ((a == 0) & (b == 0)) | (a < lowest[exponent]) | (a > greatest[exponent])
+    return np.where(fraction, np.zeros((), a.dtype), powers), undefined
 
 
 def _error_function(a: Array) -> Array:

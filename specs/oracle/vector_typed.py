@@ -23,6 +23,7 @@ from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle import vector_integer_scale_bias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
@@ -322,6 +323,48 @@ class TypedVectorOracle:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])
             alternatives.append(alternatives[0] ^ unordered)
         return alternatives
+
+
+class PlainVectorOracle(TypedVectorOracle):
+    """One acceptable value for each element: what implementations usually give.
+
+    What they give is compared first, so that few elements have to be looked at closely.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description.
+        strict: whether ``--strict-ieee`` leaves only the latitudes that it keeps.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
+        super().__init__(law, operator, strict=True)
+        left = law.latitudes(self.signature.data_type, strict=strict)
+        self.latitudes = NONE
+        self._any_beyond = "integer-cast-range" in left
+        self._lenient = "integer-scale-bias" in left
+
+    def usual(self, inputs: Mapping[str, Array]) -> Array:
+        """The values, 1-D, of the output's type; ``inputs`` as :meth:`acceptance` takes them."""
+        return self.acceptance(inputs).alternatives[0]
+
+    def _scaled(self, kind: DataType, array: Array) -> _Value:
+        assert self.scale_bias is not None and self.law.scale_bias is not None  # noqa: PT018, S101 - asked for before
+        usual = vector_integer_scale_bias.plainly_scaled(
+            array, self.law.scale_bias, self.scale_bias, lenient=self._lenient
+        )
+        return _Value(kind, [usual])
+
+    def _evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
+        match expression:
+            case Cast(target, Call(name, arguments)) if self._any_beyond and FUNCTIONS[name].widens:
+                values = [self._evaluate(argument, inputs) for argument in arguments]
+                kinds = [value.kind for value in values]
+                integers = all(isinstance(kind, DataType) and not kind.is_floating for kind in kinds)
+                if integers and kinds[0] == self.types[target]:  # what leaves the type may be anything: it wraps
+                    meaning: Any = FUNCTIONS[name].arrays.integers
+                    powers, _ = meaning(*[value.alternatives[0] for value in values])
+                    return _Value(kinds[0], [powers])
+        return super()._evaluate(expression, inputs)
 
 
 def _replaced(array: Any, length: tuple[int, ...], places: NDArray[np.intp], values: Any) -> Any:

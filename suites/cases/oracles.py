@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.arithmetic.lookups import Lookup, distinct_elements
-from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vector_typed import PlainVectorOracle, TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.law import Law
@@ -268,22 +267,18 @@ class SeveralInputs(_NamedInputs):
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
         self._law = law
+        self._strict = strict
         self._typed = TypedVectorOracle(law, operator, strict=strict)
         super().__init__(law, operator, self._typed.output)
 
     @cached_property
-    def _plain(self) -> TypedVectorOracle:
-        """The same oracle without any latitude, and with the strict tolerances."""
-        plain = TypedVectorOracle(self._law, self.operator, strict=True)
-        plain.latitudes = NONE
-        return plain
+    def _plain(self) -> PlainVectorOracle:
+        return PlainVectorOracle(self._law, self.operator, strict=self._strict)
 
     def _expected(self, inputs: Inputs) -> Array:
         if not self.operator.output.element_count:
             return np.zeros(0, self.data_type.numpy)
-        return np.ascontiguousarray(self._plain.acceptance(self._named(inputs)).alternatives[0]).view(
-            self.data_type.numpy
-        )
+        return np.ascontiguousarray(self._plain.usual(self._named(inputs))).view(self.data_type.numpy)
 
     def acceptance(self, inputs: Inputs) -> Acceptance:
         """As :meth:`Oracle.acceptance`."""
