@@ -21,6 +21,8 @@ _STEP = 2.0**-52
 """Twice the relative error of one rounding to FLOAT64: the bounds are themselves rounded."""
 
 
+_AT_ONCE = 1 << 15
+"""Elements whose results are found at once: what a step leaves is still in the cache."""
 _UNDERFLOW = 2.0**-1000
 """More than FLOAT64 may be wrong by where a result is so small that its relative error is no longer bounded."""
 
@@ -64,6 +66,16 @@ class ArrayReference(Reference):
         (length,) = {array.size for array in inputs.values()}
         if length > 1 and _is_the_same_alone(self._expression):
             inputs = {name: _once(array) for name, array in inputs.items()}
+        if length <= _AT_ONCE:
+            return self._of_some(inputs, length)
+        value, error = np.empty(length), np.empty(length)
+        for start in range(0, length, _AT_ONCE):
+            place = slice(start, min(start + _AT_ONCE, length))
+            some = {name: array[place] if array.size > 1 else array for name, array in inputs.items()}
+            value[place], error[place] = self._of_some(some, place.stop - start)
+        return Real(value, error)
+
+    def _of_some(self, inputs: Mapping[str, NDArray[Any]], length: int) -> Real:
         with np.errstate(all="ignore"):
             real = self._evaluate(self._expression, inputs)
         if not isinstance(real, Real):

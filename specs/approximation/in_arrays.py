@@ -413,7 +413,7 @@ _ARITHMETIC: dict[str, Any] = {
     "multiply": np.multiply,
     "divide": np.divide,
 }
-"""What FLOAT64 computes of FLOAT32 numbers well enough to be rounded to FLOAT32 again."""
+"""What FLOAT64 computes of FLOAT32 numbers well enough to be rounded to FLOAT32, and sums of integers exactly."""
 
 
 class _InFloat32(_Exactly):
@@ -429,10 +429,12 @@ class _InFloat32(_Exactly):
 
     def applied(self, function: Function, values: list[_Value]) -> _Value:
         kind = common_type(function, [value.kind for value in values])
-        plain = _ARITHMETIC.get(function.name) if isinstance(kind, DataType) and kind.is_floating else None
+        plain = _ARITHMETIC.get(function.name) if isinstance(kind, DataType) else None
         if plain is None:
             return replace(super().applied(function, values), kind=kind)
-        return _real(_single(np.asarray(plain(*(value.alternatives[0].low for value in values)))), kind)
+        numbers = np.asarray(plain(*(value.alternatives[0].low for value in values)))
+        is_floating = isinstance(kind, DataType) and kind.is_floating
+        return _real(_single(numbers) if is_floating else numbers, kind)
 
 
 def _whole(numbers: Array, target: DataType) -> Array:
