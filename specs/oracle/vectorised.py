@@ -196,7 +196,7 @@ class VectorOracle:
         """
         if expected is None:
             expected = self.expected(x)
-        differing = self._differing(output, expected)
+        differing = self.differing(output, expected)
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
@@ -206,8 +206,11 @@ class VectorOracle:
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
 
-    def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
-        """Where the output is another than the expected one, or is a NaN whose payload has to be looked at."""
+    def differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """Where the output is another than the expected one, or is a NaN whose payload has to be looked at.
+
+        ``output`` and ``expected`` are 1-D, of one length and of the tensor's type; the indices ascend.
+        """
         indices = []
         for start in range(0, max(output.size, 1), _BLOCK):
             piece = output[start : start + _BLOCK]

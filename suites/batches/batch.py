@@ -170,9 +170,13 @@ class Group:
         where = np.flatnonzero(differing)
         if not where.size:
             return set()
-        with np.errstate(all="ignore"):
-            few = {name: array[where] for name, array in self.inputs.items()}
-            bad = ~self.oracle.admits(few, got[where])
+        bad = np.zeros(where.size, bool)
+        unlike = self.oracle.differing(got[where], self.expected[where])  # fewer: NaNs have many patterns
+        if unlike.size:
+            closely = where[unlike]
+            with np.errstate(all="ignore"):
+                few = {name: array[closely] for name, array in self.inputs.items()}
+                bad[unlike] = ~self.oracle.admits(few, got[closely])
         held = got.view(bits)[where] == self._poison.view(bits)[where]
         bad |= held if self._apart is None else held & self._written.each(self._apart)[where]  # it may be unwritten
         return set(np.searchsorted(self._ends, where[bad], "right").tolist())

@@ -70,6 +70,9 @@ class Oracle(Protocol):
     def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
         """Which elements of ``output``, of the output's type, are acceptable."""
 
+    def differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """The indices of elements that have to be looked at closely, ascending: others are as good as expected."""
+
     def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
         """The indices at which ``output`` is not acceptable, ascending; ``expected`` saves the work of finding it."""
 
@@ -158,6 +161,10 @@ class OneInput:
         """As :meth:`Oracle.admits`."""
         return self.acceptance(inputs).admits(output)
 
+    def differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """As :meth:`Oracle.differing`."""
+        return self.vector.differing(output, expected)
+
     def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
         """As :meth:`Oracle.judge`."""
         return self.vector.judge(inputs[self._name], output, expected)
@@ -203,7 +210,7 @@ class _NamedInputs:
         """As :meth:`Oracle.judge`: the elements that are not as expected are looked at closely, in pieces."""
         if expected is None:
             expected = self.expected(inputs)
-        differing = self._differing(output.view(self._read.numpy), expected.view(self._read.numpy))
+        differing = self.differing(output, expected)
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
@@ -217,10 +224,11 @@ class _NamedInputs:
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
 
-    def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
-        """Where the output is another than the expected one, or all elements where an expected one may be wrong."""
+    def differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """As :meth:`Oracle.differing`: all elements where an expected one may be wrong."""
         if not self.expected_suffices:
             return np.arange(output.size)
+        output, expected = output.view(self._read.numpy), expected.view(self._read.numpy)
         differences = []
         for start in range(0, max(output.size, 1), _PIECE):
             same = equal(output[start : start + _PIECE], expected[start : start + _PIECE], self._read, strict=True)
