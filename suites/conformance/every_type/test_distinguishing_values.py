@@ -16,6 +16,7 @@ import numpy as np
 from dmlcts.specs import ScalarUnion
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.conformance.tensors.describing import distinguishing_sets
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation import distinguishing_values
@@ -36,13 +37,13 @@ _SINGLE = 64
 @checks("values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast")
 def test_distinguishing_values_in_layouts(subject: Subject, judge: Judge) -> None:
     """Ties, seams, quotients: in each input spaced, padded, turned, and repeated along some axes, with gaps or not."""
-    judge.all(_cases(subject))
+    judge.all(share_of(subject, list(_cases(subject))))
 
 
 @checks("rounding", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast")
 def test_distinguishing_values_in_layouts_to_be_rounded(subject: Subject, judge: Judge) -> None:
     """The same of an operator whose values are stated by modes of rounding alone."""
-    judge.all(_cases(subject))
+    judge.all(share_of(subject, list(_cases(subject))))
 
 
 def _cases(subject: Subject) -> Iterator[Case]:

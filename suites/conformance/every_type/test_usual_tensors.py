@@ -8,6 +8,7 @@ from typing import Any
 
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.conformance.every_type.test_layouts_on_every_type import crowded
 from dmlcts.suites.conformance.tensors.describing import plain_scaling
 from dmlcts.suites.conformance.tensors.test_strides import permuted
@@ -63,6 +64,8 @@ def test_thousands_of_elements(subject: Subject, judge: Judge) -> None:
     if len(_THOUSANDS) not in subject.ranks:
         return
     attributes = subject.revealing()
-    judge.all(crowded(subject, _THOUSANDS, attributes))
+    sets = [attributes]
     if subject.table.has_scale_bias:
-        judge.all(crowded(subject, _THOUSANDS, subject.scaled(attributes, plain_scaling(subject))))
+        sets.append(subject.scaled(attributes, plain_scaling(subject)))
+    for each in sets:
+        judge.all(share_of(subject, list(crowded(subject, _THOUSANDS, each))))

@@ -104,7 +104,12 @@ def each_odd(
         names: which are odd in turn; all that have as many elements as the output by default.
     """
     for name, data_type in (subject.wide if names is None else names).items():
-        yield refused(subject, clause, usual, {name: tensor_like(subject, name, odd, data_type)})
+        yield odd_alone(subject, clause, usual, odd, name, data_type)
+
+
+def odd_alone(subject: Subject, clause: str, usual: Made, odd: Made, name: str, data_type: DataType) -> Case:
+    """A case to be refused for one tensor of a type that is odd."""
+    return refused(subject, clause, usual, {name: tensor_like(subject, name, odd, data_type)})
 
 
 def tensor_like(subject: Subject, name: str, like: Made, data_type: DataType) -> TensorDesc:

@@ -24,6 +24,7 @@ from dmlcts.suites.conformance.tensors.describing import (
     compared,
     each_odd,
     low_rank,
+    odd_alone,
     packed,
     refused,
     tensor_like,
@@ -71,11 +72,11 @@ def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
     """
     clause = subject.clause("constraint.sizes")
     names = list(compared(subject, "Sizes").items())
-    cases: list[Case] = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         sizes = SIZES[:rank]
         whole = packed(sizes)
-        cases.append(accepted(subject, clause, whole))
+        cases.append(partial(accepted, subject, clause, whole))
         for axis, size in enumerate(sizes):
             changes = [_replaced(sizes, axis, size + 1), _replaced(sizes, axis, size + (1 << 16))]
             if axis + 1 < rank:
@@ -83,8 +84,8 @@ def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
             for turn, changed in enumerate(changes):
                 chosen = names if subject.profile.every_partner or len(names) > 2 else names[1 - turn % 2 :][:1]
                 odd = written_out(packed(changed), axis) if (axis + turn) % 2 else packed(changed)
-                cases += each_odd(subject, clause, whole, odd, dict(chosen))
-    _judged(subject, judge, cases)
+                cases += [partial(odd_alone, subject, clause, whole, odd, name, kind) for name, kind in chosen]
+    _judged(subject, judge, _share(subject, cases))
 
 
 @checks("constraint.dimension-count")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.generation import attributes as numbers
 from dmlcts.suites.generation import distinct, edge_values
 from dmlcts.suites.generation.drawn import values as drawn
@@ -85,11 +86,10 @@ def test_every_input(subject: Subject, judge: Judge) -> None:
     everything = list(subject.all_sets())
     if not everything:
         pytest.skip("too many combinations")
-    judge.all(
-        subject.case(clause, elements, attributes)
-        for attributes in subject.attribute_sets(pairs)
-        for elements in everything
+    sets = share_of(
+        subject, [(bounds, elements) for bounds in subject.attribute_sets(pairs) for elements in everything]
     )
+    judge.all(subject.case(clause, elements, bounds) for bounds, elements in sets)
 
 
 @checks("bounds.inverted", data_types=NARROW)

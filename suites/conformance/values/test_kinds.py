@@ -19,6 +19,7 @@ from dmlcts.specs.checks import SharedCheck
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.conformance.tensors.describing import (
     at_every_rank,
@@ -67,13 +68,13 @@ def test_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None
 
     Strided all tensors are, in both orders of the dimensions, or the output alone.
     """
-    judge.all(_laid_out(subject))
+    judge.all(share_of(subject, list(_laid_out(subject))))
 
 
 @checks("rounding", *_LAYOUTS)
 def test_rounded_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
     """The same of operators whose values their modes' clauses state."""
-    judge.all(_laid_out(subject))
+    judge.all(share_of(subject, list(_laid_out(subject))))
 
 
 @checks("scale-bias")

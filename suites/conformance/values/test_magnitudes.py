@@ -13,6 +13,7 @@ import numpy as np
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.generation import binades, edge_values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -25,7 +26,7 @@ AROUND_NOTHING = ((-1.5, 2.5), (-6.0, -2.0), (3.0, 9.0))  # none of them is zero
 def _share(subject: Subject, items: Sequence[Any], parts: int) -> Sequence[Any]:
     """Every so many-th item where they are shared out; neighbouring types take others, so that together take all."""
     first = subject.table.data_types.index(subject.data_type) % parts
-    return items[first::parts] if subject.profile.shares_out else items
+    return share_of(subject, items[first::parts] if subject.profile.shares_out else items)
 
 
 def _inputs(data_type: DataType, bounds: Sequence[np.float32]) -> Array:
@@ -163,7 +164,7 @@ def test_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
             continue
         near = signs[1] * np.ldexp(np.float32(1.375), int(generator.integers(-12, 12)))
         cases.append(subject.case(clause, inputs, subject.scaled(_open(subject), ScaleBias(scale, near))))
-    judge.all(cases)
+    judge.all(share_of(subject, cases))
 
 
 @checks("scale-bias", data_types=("FLOAT16",))
