@@ -6,8 +6,8 @@ Nothing here has to be imported by a backend. :func:`error_kind` recognises erro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Protocol, Self
 
@@ -320,6 +320,46 @@ class Device(Protocol):
         """Close the device."""
 
 
+@dataclass(frozen=True, eq=False)
+class BatchStep:
+    """One step of a batch.
+
+    Attributes:
+        act: "create" makes the kernel, "dispatch" runs it once, "close" releases it.
+        kernel: the kernel's number; each number is created once in a batch.
+        operator: what is created; ``None`` in other steps.
+        memory: what the kernel is dispatched on, as for :meth:`Kernel.dispatch`; it shares no byte with that of
+            another step. ``None`` in other steps.
+        bindings: likewise; empty in other steps.
+    """
+
+    act: Literal["create", "dispatch", "close"]
+    kernel: int
+    operator: OperatorDesc | None = None
+    memory: NDArray[np.uint8] | None = None
+    bindings: Mapping[str, Region] = field(default_factory=dict)
+
+
+class BatchingDevice(Device, Protocol):
+    """A device that can take many steps with one call; it says ``{"batches": True}`` in ``info.details``.
+
+    It is for devices on which each call takes long, whatever it does. What is wrong in a batch counts as it does alone.
+    """
+
+    def batch(self, steps: Sequence[BatchStep]) -> Sequence[Exception | None]:
+        """Do what the steps say, in their order, and return when each memory holds its outcome.
+
+        Each step has the effect that it has alone. One whose kernel was not made is left out.
+
+        Returns:
+            For each step what it would have raised alone; ``None`` where it succeeded or was left out.
+
+        Raises:
+            DeviceLost: the device is gone.
+            Exception: the batch could not be done; the memories may hold anything, and each step is taken alone.
+        """
+
+
 class Backend(Protocol):
     """A way to reach an implementation; its class is called without arguments."""
 
@@ -364,9 +404,9 @@ def describe(info: object) -> DeviceInfo:
     if isinstance(info, Mapping) and isinstance(details, Mapping):
         further = {key: value for key, value in info.items() if key not in values}
         arguments["details"] = {**further, **details}
-    for field, example in (("name", "'my-device'"), ("feature_level", "'5.0'")):
-        if field not in arguments:
-            raise ContractError(f"the device's info has no {field}", f"give one, for example {example}")
+    for key, example in (("name", "'my-device'"), ("feature_level", "'5.0'")):
+        if key not in arguments:
+            raise ContractError(f"the device's info has no {key}", f"give one, for example {example}")
     return DeviceInfo(**arguments)
 
 

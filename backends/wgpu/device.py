@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, DeviceLost, ExecutionFailed, InvalidArgument
+from dmlcts.backends.contract import (
+    BackendUnavailable,
+    BatchStep,
+    DeviceInfo,
+    DeviceLost,
+    ExecutionFailed,
+    InvalidArgument,
+)
 from dmlcts.backends.descriptions import checked_table
 from dmlcts.backends.wgpu.adapters import Adapter, choose, find_adapters, load_wgpu
+from dmlcts.backends.wgpu.batch import run_batch
 from dmlcts.backends.wgpu.elements import Element, elements
 from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.kernel import WgpuKernel
@@ -140,6 +148,14 @@ class WgpuDevice:
         may_alias, alignment = table.tensors[table.output].may_alias, self._tables.limits["offset_alignment"]
         return WgpuKernel(self, operator, program, table.output, may_alias, alignment)
 
+    def batch(self, steps: Sequence[BatchStep]) -> list[Exception | None]:
+        """Do what the steps say, with one submission for all dispatches; see ``BatchingDevice`` of the contract.
+
+        Raises:
+            ExecutionFailed, DeviceLost, MemoryError: as dispatches do.
+        """
+        return run_batch(self, steps)
+
     def compiled(self, program: Program, axes: Axes) -> Compiled:
         """The shader that computes ``program`` on elements laid out as ``axes`` say, compiled once.
 
@@ -261,6 +277,7 @@ def _described(
             "int64": known[DataType.INT64].path,
             "builtin": builtin,
             "streams": True,
+            "batches": True,
             "largest_binding": int(adapter.handle.limits["max-storage-buffer-binding-size"]),
             "largest_buffer": int(adapter.handle.limits["max-buffer-size"]),
         },

@@ -35,6 +35,21 @@ class Dispatch:
     rows: int
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a kernel does on a memory of a certain size, with certain bindings.
+
+    Attributes:
+        dispatches: one after another.
+        buffers: which buffer each input is read from.
+        snapshot: the region that the snapshot has to hold before; ``None`` where it is not read.
+    """
+
+    dispatches: tuple[Dispatch, ...]
+    buffers: tuple[str, ...]
+    snapshot: Region | None
+
+
 class WgpuKernel:
     """An operator that is ready to run; ``create`` of :class:`~dmlcts.backends.wgpu.device.WgpuDevice` makes it.
 
@@ -86,17 +101,37 @@ class WgpuKernel:
             DeviceLost: the adapter is gone.
             MemoryError: the memory is beyond what a buffer of the adapter can hold, or the adapter is full.
         """
+        prepared = self.prepared(memory, bindings)
+        try:
+            with self._device.turn, faults_translated("running the shader"):
+                self._run(memory, prepared)
+        except DeviceLost as lost:
+            self._device.lose(str(lost))
+            raise
+
+    def prepared(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> Prepared:
+        """What :meth:`dispatch` does on the adapter, once memory and bindings have been found usable.
+
+        Args:
+            memory: 1-D ``uint8``, contiguous, writable.
+            bindings: a region for each tensor.
+
+        Raises:
+            ExecutionFailed: the kernel is closed, or memory or bindings cannot be used.
+            DeviceLost: the adapter is gone.
+        """
         self._device.check_open()
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
         check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias)
-        try:
-            with self._device.turn, faults_translated("running the shader"):
-                self._run(memory, bindings)
-        except DeviceLost as lost:
-            self._device.lose(str(lost))
-            raise
+        written = bindings[self._output]
+        buffers = tuple(
+            "snapshot" if bindings[name] == written and not follows else "memory"
+            for name, follows in self._follows.items()
+        )
+        planned = self._planned(bindings, rounded_up(memory.size))
+        return Prepared(tuple(planned), buffers, written if "snapshot" in buffers else None)
 
     def stream(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], slots: int) -> WgpuStream:
         """Overlapping dispatches on a memory that stays on the device; see ``Stream`` of the contract.
@@ -138,21 +173,15 @@ class WgpuKernel:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
 
-    def _run(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
+    def _run(self, memory: NDArray[np.uint8], prepared: Prepared) -> None:
         resources, size = self._device.resources, rounded_up(memory.size)
-        planned = self._planned(bindings, size)
         resources.upload(memory)
-        written = bindings[self._output]
-        buffers = [
-            "snapshot" if bindings[name] == written and not follows else "memory"
-            for name, follows in self._follows.items()
-        ]
-        if "snapshot" in buffers:
-            resources.take_snapshot(written, size)
-        encoder = self._encoded(planned[0], buffers)
-        for dispatch in planned[1:]:
+        if prepared.snapshot is not None:
+            resources.take_snapshots([prepared.snapshot], size)
+        encoder = self._encoded(prepared.dispatches[0], prepared.buffers)
+        for dispatch in prepared.dispatches[1:]:
             self._device.handle.queue.submit([encoder.finish()])
-            encoder = self._encoded(dispatch, buffers)
+            encoder = self._encoded(dispatch, prepared.buffers)
         resources.read_back(encoder, memory)
 
     def _planned(self, bindings: Mapping[str, Region], size: int) -> list[Dispatch]:

@@ -15,6 +15,7 @@ _SMALLEST = 1 << 16
 _KEPT = 1 << 26  # buffers up to this many bytes are kept whatever is asked for
 _BIND_GROUPS = 64
 PARAMETER_WORDS = 120  # 24 before the axes, of which each of eight takes up to 12
+_SLOT = 512  # bytes from one dispatch's parameters to the next one's: a multiple of every adapter's alignment
 _SLICE = 1 << 26  # wgpu holds a copy of what is written to a buffer until it is submitted
 
 
@@ -44,6 +45,7 @@ class Resources:
             "memory": usage.STORAGE | usage.COPY_SRC | usage.COPY_DST,
             "snapshot": usage.STORAGE | usage.COPY_DST,
             "readback": usage.COPY_DST | usage.MAP_READ,
+            "parameters": usage.UNIFORM | usage.COPY_DST,
         }
         self._buffers: dict[str, Any] = {}
         self._groups: dict[tuple[tuple[str, Region], ...], Any] = {}
@@ -86,11 +88,12 @@ class Resources:
             tail[: memory.size - whole] = memory[whole:]
             queue.write_buffer(buffer, whole, tail)
 
-    def take_snapshot(self, region: Region, size: int) -> None:
-        """Copy ``region`` of the memory, of ``size`` bytes, to the same place in the snapshot."""
+    def take_snapshots(self, regions: Sequence[Region], size: int) -> None:
+        """Copy regions of the memory, of ``size`` bytes, to the same places in the snapshot."""
         snapshot, memory = self.buffer("snapshot", size), self._buffers["memory"]
         encoder = self._device.create_command_encoder()
-        encoder.copy_buffer_to_buffer(memory, region.offset, snapshot, region.offset, rounded_up(region.size))
+        for region in regions:
+            encoder.copy_buffer_to_buffer(memory, region.offset, snapshot, region.offset, rounded_up(region.size))
         self._device.queue.submit([encoder.finish()])
 
     def write_parameters(self, written: bytes) -> None:
@@ -98,6 +101,27 @@ class Resources:
         if written != self._written:
             self._device.queue.write_buffer(self._parameters, 0, written)
             self._written = written
+
+    def write_all_parameters(self, written: Sequence[bytes]) -> None:
+        """Give the dispatches of a batch their parameters, to each its own."""
+        slots = b"".join(parameters.ljust(_SLOT, b"\0") for parameters in written)
+        self._device.queue.write_buffer(self.buffer("parameters", len(slots)), 0, slots)
+
+    def group_in_batch(self, layout: Any, place: int, target: Region, sources: Sequence[tuple[str, Region]]) -> Any:
+        """As :meth:`group`, with the parameters of a dispatch of a batch.
+
+        Args:
+            layout: the bind group layout.
+            place: which of the parameters that :meth:`write_all_parameters` was given.
+            target: the target's window.
+            sources: the name of each source's buffer, and its window.
+        """
+        entries = [_entry(0, self._buffers["parameters"], Region(_SLOT * place, 4 * PARAMETER_WORDS))]
+        return self._device.create_bind_group(layout=layout, entries=[*entries, *self._entries(target, sources)])
+
+    def _entries(self, target: Region, sources: Sequence[tuple[str, Region]]) -> list[dict[str, Any]]:
+        windows = ("memory", target), *sources
+        return [_entry(binding, self._buffers[name], window) for binding, (name, window) in enumerate(windows, start=1)]
 
     def group(self, layout: Any, target: Region, sources: Sequence[tuple[str, Region]]) -> Any:
         """The bind group of a window of the memory to write, and of windows of named buffers to read.
@@ -113,9 +137,7 @@ class Resources:
             if len(self._groups) >= _BIND_GROUPS:
                 del self._groups[next(iter(self._groups))]
             entries = [_entry(0, self._parameters, Region(0, 4 * PARAMETER_WORDS))]
-            entries += [
-                _entry(binding, self._buffers[name], window) for binding, (name, window) in enumerate(windows, start=1)
-            ]
+            entries += self._entries(target, sources)
             bind_group = self._groups[windows] = self._device.create_bind_group(layout=layout, entries=entries)
         return bind_group
 

@@ -22,7 +22,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Bytes, aligned_memory
 from dmlcts.suites.cases.outcomes import Mishap, Refusal
 from dmlcts.suites.isolation.floating_point import calling
-from dmlcts.suites.isolation.lives import Life
+from dmlcts.suites.isolation.lives import Life, was_placed
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import GUARDED, PAGE, SharedMemory, room
 
@@ -85,7 +85,7 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
             bench.remember(members[place].case)
         outcomes = [bench.came_of(due[place].operator, error) for place, error in zip(some, errors, strict=True)]
         lost = bench.losses > losses
-        late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
+        late = not was_placed(errors[-1])
         look = _Look(groups, members, memory, known, dict(zip(some, outcomes, strict=True)))
         strayed = look.strayed or _broken(memory)
         begin = some.stop
@@ -132,7 +132,7 @@ def run_programs_isolated(bench: Bench, programs: Sequence[Program]) -> Iterator
     losses, late, begin = bench.losses, False, 0
     while begin < len(due) and bench.losses == losses:
         errors = asked(bench, memory, [life for _, _, life in due[begin:]], laid.end)
-        late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
+        late = not was_placed(errors[-1])
         for (tracker, step, _), error in zip(due[begin:], errors, strict=False):
             tracker.take(step, error)
         begin += len(errors)

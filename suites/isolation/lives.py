@@ -5,6 +5,9 @@ What is done with kernels that live longer comes step by step, in the same messa
 The worker counts in the shared memory which step of which life it begins, so that a loss of the process is blamed on
 its step, and the limit on the time holds for each step. Where the system can forbid access, a life sees its own part
 of the memory alone: a write elsewhere ends the process with a signal, as it does where a life has its own memory.
+
+A backend that takes batches is given the steps of a message with one call, each dispatch on a copy of its part. A loss
+is then blamed on none of them, and each is judged alone.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable
-from dmlcts.backends.contract import error_kind
+from dmlcts.backends.contract import BatchStep, ContractError, error_kind
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.description_data import DataReader, read_attributes, write_attributes
 from dmlcts.suites.isolation.framing import MOST_BYTES
 from dmlcts.suites.isolation.losses import WorkerLost
-from dmlcts.suites.isolation.memory import Window, WorkerMemory
+from dmlcts.suites.isolation.memory import PAGE, Window, WorkerMemory, room
 from dmlcts.suites.isolation.streams import Hosting
 
 Bytes = NDArray[np.uint8]
@@ -34,6 +37,8 @@ _MOST_SENT = 48 << 10  # bytes of one message, which a pipe holds: a worker that
 _MOST_KNOWN = 4096  # forms that a worker keeps
 _NUMBER = 11  # bytes that a number takes in a message, at most for tensors of such sizes
 _STATES = 64  # where in the steps' memory the state of each life stands, behind the count
+_IN_BATCH = 8  # where it says whether the backend has many steps at once
+_MOST_IN_BATCH = 64  # dispatches, for which the limit on the time of one call has to do
 _SECONDS_A_MEBIBYTE = 0.05
 _SECONDS_A_LOOK = 0.002  # at the memory that the process holds: who takes gigabytes takes longer than that
 _CAME_BACK, _RAISED = 1, 2
@@ -195,6 +200,8 @@ class Lives:
             )
             return self._ended(answer, count)
         except WorkerLost as lost:
+            if self._steps[_IN_BATCH]:
+                return [*[Unanswered()] * (count - 1), _unplaced(lost)]
             return self._until(lost, min(max(int(counted[0]) - 1, 0) // len(STEPS), count - 1))
         except (KeyboardInterrupt, BackendUnavailable):
             raise
@@ -210,7 +217,9 @@ class Lives:
     def _ended(self, answer: dict[str, Any], count: int) -> list[BaseException | None]:
         """What the worker says that the lives ended in."""
         host = self._device.host
-        done, errors = answer.get("done"), answer.get("errors")
+        done, errors, lost = answer.get("done"), answer.get("errors"), answer.get("lost")
+        if isinstance(lost, dict):
+            return [*[Unanswered()] * (count - 1), _unplaced(raised(host.reported, lost))]
         if not isinstance(done, int) or not 0 < done <= count or not isinstance(errors, list):
             raise host.garbled("the end of other lives than those that were asked for")
         base_exceptions: list[BaseException | None] = [None] * done
@@ -221,6 +230,18 @@ class Lives:
                 case _:
                     raise host.garbled("the end of other lives than those that were asked for")
         return base_exceptions
+
+
+def _unplaced(error: BaseException | None) -> BaseException | None:
+    """An error by which the device was lost in a batch: any of the steps may be to blame."""
+    if error is not None:
+        error.placed = False  # type: ignore[attr-defined]
+    return error
+
+
+def was_placed(error: BaseException | None) -> bool:
+    """Whether the life that ended in an error is to blame for it; not where a loss was seen late, or in a batch."""
+    return bool(getattr(error, "placed", True))
 
 
 def raised(function: Callable[..., object], *arguments: Any) -> Exception | None:
@@ -276,6 +297,76 @@ class _Due(NamedTuple):
     start: int
 
 
+class _Batch:
+    """Lives and whole programs as the steps of one batch, each dispatch on a copy of its part of the memory.
+
+    Args:
+        dues: what is done.
+        window: the memory.
+
+    Attributes:
+        steps: what the backend is asked for.
+    """
+
+    def __init__(self, dues: Sequence[_Due], window: Window) -> None:
+        self._dues = dues
+        self._window = window
+        self.steps: list[BatchStep] = []
+        self._owners: list[tuple[int, str]] = []  # of each step: whose it is, and what it is called
+        self._copies: dict[int, Bytes] = {}  # of the pages of each part, so that bytes behind its end are looked at too
+        self._arena = np.empty(sum(room(due.form[0]) + PAGE for due in dues) + PAGE, np.uint8)
+        self._end = -self._arena.ctypes.data % PAGE
+        numbers: dict[int, int] = {}
+        made = 0
+        for place, due in enumerate(dues):
+            size, tensors, regions = due.form
+            if due.act in ("life", "create"):
+                numbers[due.kernel], made = made, made + 1
+                operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
+                self._add(place, BatchStep("create", numbers[due.kernel], operator))
+            if due.act in ("life", "dispatch", "dispatch unseen"):
+                memory = self._copied(place, due)[:size]
+                self._add(place, BatchStep("dispatch", numbers[due.kernel], None, memory, dict(regions)))
+            closing = list(numbers) if due.act == "end" else [due.kernel] if due.act in ("life", "close") else []
+            for kernel in closing:
+                self._add(place, BatchStep("close", numbers.pop(kernel)))
+
+    def _copied(self, place: int, due: _Due) -> Bytes:
+        """The pages of a part, copied to where nothing else stands; a page lies behind them."""
+        pages = room(due.form[0])
+        copy = self._copies[place] = self._arena[self._end : self._end + pages]
+        copy[:] = self._window.part(due.start, pages)
+        self._window.shut()
+        self._end += pages + PAGE
+        return copy
+
+    def _add(self, place: int, step: BatchStep) -> None:
+        self.steps.append(step)
+        self._owners.append((place, step.act))
+
+    def ended(
+        self, outcomes: Sequence[Exception | None], described: Callable[[BaseException], dict[str, Any]]
+    ) -> list[dict[str, Any] | None]:
+        """What each life or step ended in; what the dispatches left is put where the suite looks for it.
+
+        Args:
+            outcomes: of the steps.
+            described: puts an exception into words.
+        """
+        errors: list[dict[str, Any] | None] = [None] * len(self._dues)
+        for (place, step), outcome in zip(self._owners, outcomes, strict=True):
+            if outcome is not None:
+                errors[place] = described(outcome) | {"step": step}
+        stopped = False
+        for place, due in enumerate(self._dues):
+            if not (stopped or errors[place]) and due.act in ("life", "dispatch"):
+                self._window.part(due.start, room(due.form[0]))[:] = self._copies[place]
+                self._window.shut()
+            if due.act != "life":  # behind what raised nothing of a program counts
+                stopped = due.act != "end" and bool(stopped or errors[place])
+        return errors
+
+
 class WorkerLives:
     """The worker's side.
 
@@ -295,9 +386,19 @@ class WorkerLives:
         self._forms: list[tuple[int, dict[str, TensorDesc], dict[str, Region]]] = []
         self._kernels: dict[int, Any] = {}
         self._stopped = False
+        self._batching = True
 
     def run(
-        self, device: Any, drop: list[int], memory: list[int], steps: list[int], work: int, lives: list[int], **new: Any
+        self,
+        device: Any,
+        drop: list[int],
+        memory: list[int],
+        steps: list[int],
+        work: int,
+        lives: list[int],
+        *,
+        batching: bool = False,
+        **new: Any,
     ) -> dict[str, Any]:
         """Go through the lives; says how many were, and which ended in an error."""
         self._learn(**new)
@@ -308,10 +409,22 @@ class WorkerLives:
         errors: list[list[Any]] = []
         message, number, last = 0, -1, len(lives) // 5 - 1
         looked = time.perf_counter()
+        dues = [
+            _Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
+            for act, kernel, kind, form, start in _in_fives(lives)
+        ]
+        known: list[dict[str, Any] | None] = []  # what those from one on ended in, of a batch
+        begin = end = 0
         try:
-            for number, (act, kernel, kind, form, start) in enumerate(_in_fives(lives)):
-                due = _Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
-                error = self._lived(device, due, window, work, counted, number)
+            for number, due in enumerate(dues):
+                if batching and self._batching and window is not None and number >= end:
+                    begin, end = number, max(number + 1, self._whole(dues, number))
+                    counted[0] = len(STEPS) * begin + 1
+                    known, lost = self._batched(device, dues[begin:end], window, counts)
+                    if lost is not None:
+                        return {"done": len(dues), "errors": [], "lost": lost}
+                place = number - begin
+                error = known[place] if place < len(known) else self._lived(device, due, window, work, counted, number)
                 now = time.perf_counter()
                 if now - looked > _SECONDS_A_LOOK or number == last or error:
                     looked, grown = now, self._grown()
@@ -327,6 +440,49 @@ class WorkerLives:
             if window is not None:
                 window.close()
         return {"done": number + 1, "errors": errors}
+
+    def _whole(self, dues: Sequence[_Due], first: int) -> int:
+        """How far the lives and whole programs of a batch reach that begin with one; no further where one is open."""
+        end, dispatches = first, 0
+        if self._kernels or self._stopped:
+            return first
+        for number in range(first, len(dues)):
+            act = dues[number].act
+            dispatches += act not in ("create", "close", "end")
+            if dispatches > _MOST_IN_BATCH and end > first:
+                break
+            if act in ("life", "end"):
+                end = number + 1
+        return end
+
+    def _batched(
+        self, device: Any, dues: Sequence[_Due], window: Window, counts: Bytes
+    ) -> tuple[list[dict[str, Any] | None], dict[str, Any] | None]:
+        """What each of some lives and steps ended in, all done with one call, and how the device was lost by it.
+
+        Where the call fails as a whole, none are given: each is done by itself.
+        """
+        if len(dues) < 2:
+            return [], None
+        batch = _Batch(dues, window)
+        counts[_IN_BATCH] = 1
+        try:
+            with np.errstate(all="ignore"):
+                outcomes = list(device.batch(batch.steps))
+        except BaseException as error:  # as in _lived
+            described = self._described(error)
+            return [], described if described["kind"] in ("device_lost", "lost") else None
+        finally:
+            counts[_IN_BATCH] = 0
+        grown = self._grown()
+        if grown:
+            return [], {"kind": "grown", "text": grown, "said": grown}
+        if len(outcomes) != len(batch.steps) or not all(isinstance(each, Exception | None) for each in outcomes):
+            self._batching = False  # the others are done alone
+            cause = f"batch gave {len(outcomes)} outcomes for {len(batch.steps)} steps"
+            broken = ContractError(f"the device's {cause}", "let it give an exception, or None, for each step")
+            return [self._described(broken) | {"step": "dispatch"}], None
+        return batch.ended(outcomes, self._described), None
 
     def _lived(
         self, device: Any, due: _Due, window: Window | None, work: int, counted: NDArray[np.uint64], number: int

@@ -46,6 +46,7 @@ class _Worker:
         self._memory = memory
         self._backend: Any = None
         self._devices: dict[int, Any] = {}
+        self._batching: set[int] = set()  # of these, those that take batches
         self._kernels: dict[int, Any] = {}
         self.step = ""  # of a kernel's whole life, which one message asks for: what is done of it now
         self.streams = WorkerStreams(memory)
@@ -72,7 +73,10 @@ class _Worker:
             with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
                 self._backend = type(self._backend)()
         opened = self._devices[device] = open_device(self._backend, options)
-        answer = {"device": device, "name": name, "info": write_info(opened.info)}
+        info = write_info(opened.info)
+        if info.get("details", {}).get("batches") is True:
+            self._batching.add(device)
+        answer = {"device": device, "name": name, "info": info}
         self._memory_increase.begin(resident_bytes())
         return answer
 
@@ -121,7 +125,7 @@ class _Worker:
 
     def lives(self, device: int, **fields: Any) -> dict[str, Any]:
         """Go through many lives of kernels."""
-        return self._lives.run(self._devices[device], **fields)
+        return self._lives.run(self._devices[device], batching=device in self._batching, **fields)
 
     def stream(self, kernel: int, **fields: Any) -> dict[str, Any]:
         """Open a stream of a kernel."""

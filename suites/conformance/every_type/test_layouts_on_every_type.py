@@ -184,13 +184,17 @@ def test_many_elements(subject: Subject, judge: Judge) -> None:
 
     In place as well, where a kernel of its own may be.
     """
+    judge.all(_of_many_elements(subject))
+
+
+def _of_many_elements(subject: Subject) -> Iterator[Case]:
     attributes = subject.revealing()
     clause, values = subject.values_clause(attributes), subject.distinct(1021).streams
     for count in (*(1 << bits for bits in _WHOLE), (1 << 18) + 3):
         operator = subject.describe(subject.flat(count), attributes)
-        judge(Case(operator, values, clause, "tensor.position"))
+        yield Case(operator, values, clause, "tensor.position")
         for place in subject.in_place[:1]:
-            judge(Case(operator, values, clause, subject.in_place_clause, placement=place))
+            yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
 @checks(

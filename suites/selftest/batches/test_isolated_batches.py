@@ -48,10 +48,16 @@ def row(*orders: float, maximum: float = 2000.0) -> list[Case]:
 
 
 def reported(
-    cases: list[Case], *, dispatches: bool, seconds: float = 20.0, number: int | None = None
+    cases: list[Case],
+    *,
+    dispatches: bool,
+    seconds: float = 20.0,
+    number: int | None = None,
+    backend: str = "Obeys",
+    **options: str,
 ) -> tuple[Any, ...]:
     """What is said of the cases, as far as it is the same in every process."""
-    bench = opened(seconds, number)
+    bench = opened(seconds, number, backend, **options)
     calls = count_messages(bench)
     judge = Judge(bench, raising=False)
     try:

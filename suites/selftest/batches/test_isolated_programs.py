@@ -31,7 +31,6 @@ from dmlcts.suites.selftest.batches.test_programs import (
 from dmlcts.suites.selftest.isolation.test_isolation import POSIX
 from dmlcts.suites.selftest.judging.scripted import bench
 
-_HOME = "dmlcts.suites.selftest.batches.{}:{}"
 _MARK = "DMLCTS_SELFTEST_MARK"
 
 
@@ -79,8 +78,7 @@ class RaisesAtTheThird(Reference):
 
 
 def isolated(backend: type) -> Bench:
-    home = "test_isolated_programs" if backend.__module__.endswith("isolated_programs") else "test_programs"
-    result = bench(IsolatedBackend(_HOME.format(home, backend.__name__)))
+    result = bench(IsolatedBackend(f"{backend.__module__}:{backend.__name__}"))
     result.hazards = Hazards()
     return result
 

@@ -13,13 +13,15 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dmlcts.backends import DeviceLost, InvalidArgument
+from dmlcts.backends import DeviceInfo, DeviceLost, InvalidArgument
+from dmlcts.backends.contract import BatchStep
 from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 
@@ -251,3 +253,51 @@ class Slow(Reference):
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         time.sleep(0.01)
         return super().compute(operator, x)
+
+
+class InBatches(Reference):
+    """Takes many steps with one call, and does one after another."""
+
+    @property
+    def info(self) -> DeviceInfo:
+        return replace(super().info, details={"batches": True})
+
+    def batch(self, steps: Sequence[BatchStep]) -> list[Exception | None]:
+        kernels: dict[int, Kernel] = {}
+        outcomes: list[Exception | None] = []
+        for step in steps:
+            outcomes.append(None)
+            try:
+                if step.operator is not None:
+                    kernels[step.kernel] = self.create(step.operator)
+                elif step.memory is not None and step.kernel in kernels:
+                    kernels[step.kernel].dispatch(step.memory, step.bindings)
+                elif step.kernel in kernels:
+                    kernels.pop(step.kernel).close()
+            except DeviceLost:
+                raise
+            except Exception as error:
+                outcomes[-1] = error
+        return outcomes
+
+
+class ObeysInBatches(InBatches, Obeys):
+    """As Obeys; ``log`` names a file for the number of steps of each call, ``act`` what a call does besides."""
+
+    def batch(self, steps: Sequence[BatchStep]) -> list[Exception | None]:
+        with Path(self.options.get("log", os.devnull)).open("a", encoding="utf-8") as log:
+            log.write(f"{len(steps)}\n")
+        outcomes = super().batch(steps)
+        match self.options.get("act"):
+            case "raise":
+                for step in steps:
+                    if step.memory is not None:
+                        step.memory[:] = 0
+                raise RuntimeError("not today")
+            case "forget":
+                outcomes.pop()
+            case "lose":
+                raise DeviceLost("device removed")
+            case "wait":
+                time.sleep(0.6)
+        return outcomes
