@@ -298,10 +298,11 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
     prepare(groups, memory, bench.masks)
     before = memory.copy()
     outcomes = []
-    for member in members:
-        bench.remember(member.case)
-        part = memory[member.start : member.start + member.plan.size]
-        outcomes.append(bench.lived(member.case.operator, part, member.plan.regions))
+    with np.errstate(all="ignore"):
+        for member in members:
+            bench.remember(member.case)
+            part = memory[member.start : member.start + member.plan.size]
+            outcomes.append(bench.lived(member.case.operator, part, member.plan.regions))
     suspects = suspected(groups, members, memory, before, outcomes)
     placed = placing(groups)
     for number, (member, outcome) in enumerate(zip(members, outcomes, strict=True)):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc
@@ -136,7 +137,8 @@ def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
     before = aligned_memory(laid.end)
     laid.fill(before, bench.masks)
     after = before.copy()
-    ended = [_run(bench, program, laid.members, before, after) for program in programs]
+    with np.errstate(all="ignore"):
+        ended = [_run(bench, program, laid.members, before, after) for program in programs]
     histories = laid.came(ended)
     suspects = suspected(laid.groups, laid.judged, after, before, histories)
     yield from laid.ended(bench, list(zip(programs, ended, strict=True)), suspects, after, before, _room)

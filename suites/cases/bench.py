@@ -278,11 +278,12 @@ class Bench:
 
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
-        return self._sent(kernel, arena.memory, arena.bindings)
+        with np.errstate(all="ignore"):
+            return self._sent(kernel, arena.memory, arena.bindings)
 
     def _sent(self, kernel: Any, memory: Bytes, bindings: Bindings) -> Mishap | None:
         try:
-            with calling(), np.errstate(all="ignore"):
+            with calling():
                 kernel.dispatch(memory, dict(bindings))
         except KeyboardInterrupt:
             raise
@@ -351,6 +352,8 @@ class Bench:
     def lived(self, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Refusal | Mishap:
         """Make a kernel, dispatch it once on the whole of a memory and close it, in this process.
 
+        numpy's warnings are the caller's to switch off, for many lives at once.
+
         Returns:
             What ran before the dispatch, where all went well; nobody has looked at the memory yet.
         """
@@ -361,7 +364,7 @@ class Bench:
         return self.closed(kernel) or outcome
 
     def dispatched(self, kernel: Any, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Mishap:
-        """Dispatch an existing kernel on the whole of a memory, in this process; gives what :meth:`lived` gives."""
+        """Dispatch an existing kernel on the whole of a memory, in this process; as :meth:`lived`."""
         return self._sent(kernel, memory, regions) or self.histories.dispatched(kernel, operator)
 
     def seen(self, case: Case, arena: Arena) -> Execution:
