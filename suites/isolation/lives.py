@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable
-from dmlcts.backends.contract import BatchStep, ContractError, error_kind
+from dmlcts.backends.contract import ContractError, error_kind
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.description_data import DataReader, read_attributes, write_attributes
+from dmlcts.suites.isolation.backend_batch import BackendBatch, Due
 from dmlcts.suites.isolation.framing import MOST_BYTES
 from dmlcts.suites.isolation.losses import WorkerLost
-from dmlcts.suites.isolation.memory import PAGE, Window, WorkerMemory, room
+from dmlcts.suites.isolation.memory import Window, WorkerMemory
 from dmlcts.suites.isolation.streams import Hosting
 
 Bytes = NDArray[np.uint8]
@@ -287,86 +288,6 @@ def close(kernel: Any) -> None:
         closer()
 
 
-class _Due(NamedTuple):
-    """What the worker has to do, as :class:`Life`."""
-
-    act: str
-    kernel: int
-    kind: tuple[str, Mapping[str, Any]]
-    form: tuple[int, dict[str, TensorDesc], dict[str, Region]]
-    start: int
-
-
-class _Batch:
-    """Lives and whole programs as the steps of one batch, each dispatch on a copy of its part of the memory.
-
-    Args:
-        dues: what is done.
-        window: the memory.
-
-    Attributes:
-        steps: what the backend is asked for.
-    """
-
-    def __init__(self, dues: Sequence[_Due], window: Window) -> None:
-        self._dues = dues
-        self._window = window
-        self.steps: list[BatchStep] = []
-        self._owners: list[tuple[int, str]] = []  # of each step: whose it is, and what it is called
-        self._copies: dict[int, Bytes] = {}  # of the pages of each part, so that bytes behind its end are looked at too
-        self._arena = np.empty(sum(room(due.form[0]) + PAGE for due in dues) + PAGE, np.uint8)
-        self._end = -self._arena.ctypes.data % PAGE
-        numbers: dict[int, int] = {}
-        made = 0
-        for place, due in enumerate(dues):
-            size, tensors, regions = due.form
-            if due.act in ("life", "create"):
-                numbers[due.kernel], made = made, made + 1
-                operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
-                self._add(place, BatchStep("create", numbers[due.kernel], operator))
-            if due.act in ("life", "dispatch", "dispatch unseen"):
-                memory = self._copied(place, due)[:size]
-                self._add(place, BatchStep("dispatch", numbers[due.kernel], None, memory, dict(regions)))
-            closing = list(numbers) if due.act == "end" else [due.kernel] if due.act in ("life", "close") else []
-            for kernel in closing:
-                self._add(place, BatchStep("close", numbers.pop(kernel)))
-
-    def _copied(self, place: int, due: _Due) -> Bytes:
-        """The pages of a part, copied to where nothing else stands; a page lies behind them."""
-        pages = room(due.form[0])
-        copy = self._copies[place] = self._arena[self._end : self._end + pages]
-        copy[:] = self._window.part(due.start, pages)
-        self._window.shut()
-        self._end += pages + PAGE
-        return copy
-
-    def _add(self, place: int, step: BatchStep) -> None:
-        self.steps.append(step)
-        self._owners.append((place, step.act))
-
-    def ended(
-        self, outcomes: Sequence[Exception | None], described: Callable[[BaseException], dict[str, Any]]
-    ) -> list[dict[str, Any] | None]:
-        """What each life or step ended in; what the dispatches left is put where the suite looks for it.
-
-        Args:
-            outcomes: of the steps.
-            described: puts an exception into words.
-        """
-        errors: list[dict[str, Any] | None] = [None] * len(self._dues)
-        for (place, step), outcome in zip(self._owners, outcomes, strict=True):
-            if outcome is not None:
-                errors[place] = described(outcome) | {"step": step}
-        stopped = False
-        for place, due in enumerate(self._dues):
-            if not (stopped or errors[place]) and due.act in ("life", "dispatch"):
-                self._window.part(due.start, room(due.form[0]))[:] = self._copies[place]
-                self._window.shut()
-            if due.act != "life":  # behind what raised nothing of a program counts
-                stopped = due.act != "end" and bool(stopped or errors[place])
-        return errors
-
-
 class WorkerLives:
     """The worker's side.
 
@@ -410,7 +331,7 @@ class WorkerLives:
         message, number, last = 0, -1, len(lives) // 5 - 1
         looked = time.perf_counter()
         dues = [
-            _Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
+            Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
             for act, kernel, kind, form, start in _in_fives(lives)
         ]
         known: list[dict[str, Any] | None] = []  # what those from one on ended in, of a batch
@@ -441,7 +362,7 @@ class WorkerLives:
                 window.close()
         return {"done": number + 1, "errors": errors}
 
-    def _whole(self, dues: Sequence[_Due], first: int) -> int:
+    def _whole(self, dues: Sequence[Due], first: int) -> int:
         """How far the lives and whole programs of a batch reach that begin with one; no further where one is open."""
         end, dispatches = first, 0
         if self._kernels or self._stopped:
@@ -456,7 +377,7 @@ class WorkerLives:
         return end
 
     def _batched(
-        self, device: Any, dues: Sequence[_Due], window: Window, counts: Bytes
+        self, device: Any, dues: Sequence[Due], window: Window, counts: Bytes
     ) -> tuple[list[dict[str, Any] | None], dict[str, Any] | None]:
         """What each of some lives and steps ended in, all done with one call, and how the device was lost by it.
 
@@ -464,7 +385,7 @@ class WorkerLives:
         """
         if len(dues) < 2:
             return [], None
-        batch = _Batch(dues, window)
+        batch = BackendBatch(dues, window)
         counts[_IN_BATCH] = 1
         try:
             with np.errstate(all="ignore"):
@@ -485,7 +406,7 @@ class WorkerLives:
         return batch.ended(outcomes, self._described), None
 
     def _lived(
-        self, device: Any, due: _Due, window: Window | None, work: int, counted: NDArray[np.uint64], number: int
+        self, device: Any, due: Due, window: Window | None, work: int, counted: NDArray[np.uint64], number: int
     ) -> dict[str, Any] | None:
         size, tensors, regions = due.form
         operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
@@ -526,7 +447,7 @@ class WorkerLives:
         return None
 
     def _stepped(
-        self, device: Any, due: _Due, operator: OperatorDesc, at: Callable[[str], None], by_turns: Callable[[Any], None]
+        self, device: Any, due: Due, operator: OperatorDesc, at: Callable[[str], None], by_turns: Callable[[Any], None]
     ) -> None:
         """One step of a kernel that lives on."""
         if due.act == "end":
