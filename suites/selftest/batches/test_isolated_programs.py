@@ -31,6 +31,7 @@ from dmlcts.suites.selftest.batches.test_programs import (
 from dmlcts.suites.selftest.isolation.test_isolation import POSIX
 from dmlcts.suites.selftest.judging.scripted import bench
 
+_HOME = "dmlcts.suites.selftest.batches.{}:{}"
 _MARK = "DMLCTS_SELFTEST_MARK"
 
 
@@ -78,7 +79,8 @@ class RaisesAtTheThird(Reference):
 
 
 def isolated(backend: type) -> Bench:
-    result = bench(IsolatedBackend(f"{backend.__module__}:{backend.__name__}"))
+    home = backend.__module__.rpartition(".")[2]  # pytest may have imported it by another name
+    result = bench(IsolatedBackend(_HOME.format(home, backend.__name__)))
     result.hazards = Hazards()
     return result
 
