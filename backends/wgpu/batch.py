@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends.contract import BatchStep, DeviceLost
-from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.kernel import Prepared, WgpuKernel
-from dmlcts.backends.wgpu.open_device import OpenDevice
+from dmlcts.backends.wgpu.open_device import OpenDevice, Work
 from dmlcts.backends.wgpu.resources import rounded_up
 from dmlcts.specs import OperatorDesc, Region
 
@@ -46,28 +45,24 @@ def run_batch(device: BatchDevice, steps: Sequence[BatchStep]) -> list[Exception
     kernels: dict[int, WgpuKernel] = {}
     due: list[_Due] = []
     end = 0
-    for number, step in enumerate(steps):
-        try:
-            if step.act == "create" and step.operator is not None:
-                kernels[step.kernel] = device.create(step.operator)
-            elif step.kernel not in kernels:
-                continue
-            elif step.act == "dispatch" and step.memory is not None:
-                due.append(_Due(step.memory, kernels[step.kernel].prepared(step.memory, step.bindings), end))
-                end = rounded_up(end + step.memory.size, max(16, device.binding_limits.alignment))
-            else:
-                kernels.pop(step.kernel).close()
-        except DeviceLost:
-            raise
-        except Exception as error:  # the outcome of this step alone
-            outcomes[number] = error
-    if due:
-        try:
-            with device.turn, faults_translated("running the shaders of a batch"):
-                _run(device, due, end)
-        except DeviceLost as lost:
-            device.lose(str(lost))
-            raise
+    with device.turn, Work(device, "running the shaders of a batch"):
+        for number, step in enumerate(steps):
+            try:
+                if step.act == "create" and step.operator is not None:
+                    kernels[step.kernel] = device.create(step.operator)
+                elif step.kernel not in kernels:
+                    continue
+                elif step.act == "dispatch" and step.memory is not None:
+                    due.append(_Due(step.memory, kernels[step.kernel].prepared(step.memory, step.bindings), end))
+                    end = rounded_up(end + step.memory.size, device.binding_limits.alignment)
+                else:
+                    kernels.pop(step.kernel).close()
+            except DeviceLost:
+                raise
+            except Exception as error:  # the outcome of this step alone
+                outcomes[number] = error
+        if due:
+            _run(device, due, end)
     return outcomes
 
 
@@ -77,32 +72,19 @@ def _run(device: OpenDevice, due: Sequence[_Due], end: int) -> None:
     for memory, _, base in due:
         whole[base : base + memory.size] = memory
     resources.upload(whole)
-    snapshots = [_moved(kept, base) for _, prepared, base in due if (kept := prepared.snapshot) is not None]
+    snapshots = [
+        Region(base + kept.offset, kept.size) for _, prepared, base in due if (kept := prepared.snapshot) is not None
+    ]
     if snapshots:
         resources.take_snapshots(snapshots, end)
-    resources.write_all_parameters([dispatch.parameters for item in due for dispatch in item.prepared.dispatches])
+    all_dispatches = [(item, dispatch) for item in due for dispatch in item.prepared.dispatches]
+    resources.write_all_parameters([dispatch.parameters for _, dispatch in all_dispatches])
     encoder = device.handle.create_command_encoder()
     compute = encoder.begin_compute_pass()
-    place = 0
-    for item in due:
-        for dispatch in item.prepared.dispatches:
-            chunk, compiled = dispatch.chunk, dispatch.compiled
-            sources = [
-                (name, _moved(window.region, item.base))
-                for name, window in zip(item.prepared.buffers, chunk.sources, strict=True)
-            ]
-            target = _moved(chunk.target.region, item.base)
-            compute.set_pipeline(compiled.pipeline)
-            compute.set_bind_group(0, resources.group_in_batch(compiled.layout, place, target, sources))
-            compute.set_pipeline(compiled.pipeline)
-            compute.set_bind_group(0, resources.group_in_batch(compiled.layout, place, target, sources))
-            compute.dispatch_workgroups(dispatch.columns, dispatch.rows)
-            place += 1
+    for place, ((_, prepared, base), dispatch) in enumerate(all_dispatches):
+        windows = dispatch.windows(prepared.buffers, base)
+        dispatch.encode(compute, resources.group_in_batch(dispatch.compiled.layout, place, *windows))
     compute.end()
     resources.read_back(encoder, whole)
     for memory, _, base in due:
         memory[:] = whole[base : base + memory.size]
-
-
-def _moved(region: Region, base: int) -> Region:
-    return Region(base + region.offset, region.size)

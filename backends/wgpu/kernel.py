@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends.bindings import check_bindings, check_memory
-from dmlcts.backends.contract import DeviceLost, ExecutionFailed, NotSupported
-from dmlcts.backends.wgpu.faults import faults_translated
+from dmlcts.backends.contract import ExecutionFailed, NotSupported
 from dmlcts.backends.wgpu.layout import Chunk, Place, chunks, coalesced, reads_what_it_writes
-from dmlcts.backends.wgpu.open_device import Compiled, OpenDevice
+from dmlcts.backends.wgpu.open_device import Compiled, OpenDevice, Work
 from dmlcts.backends.wgpu.programs import Program
 from dmlcts.backends.wgpu.resources import PARAMETER_WORDS, Resources, rounded_up
 from dmlcts.backends.wgpu.shaders import GROUP, rows_of_axis
@@ -33,6 +32,25 @@ class Dispatch:
     parameters: bytes
     columns: int
     rows: int
+
+    def windows(self, buffers: Sequence[str], base: int = 0) -> tuple[Region, list[tuple[str, Region]]]:
+        """The window that is written, and those that are read with the names of their buffers.
+
+        Args:
+            buffers: which buffer each input is read from.
+            base: where the memory begins in these buffers, in bytes.
+        """
+        target, *sources = [
+            Region(base + window.region.offset, window.region.size)
+            for window in (self.chunk.target, *self.chunk.sources)
+        ]
+        return target, list(zip(buffers, sources, strict=True))
+
+    def encode(self, compute: Any, group: Any) -> None:
+        """Encode it in a compute pass, with the bind group of its windows."""
+        compute.set_pipeline(self.compiled.pipeline)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(self.columns, self.rows)
 
 
 @dataclass(frozen=True)
@@ -101,16 +119,13 @@ class WgpuKernel:
             DeviceLost: the adapter is gone.
             MemoryError: the memory is beyond what a buffer of the adapter can hold, or the adapter is full.
         """
-        prepared = self.prepared(memory, bindings)
-        try:
-            with self._device.turn, faults_translated("running the shader"):
-                self._run(memory, prepared)
-        except DeviceLost as lost:
-            self._device.lose(str(lost))
-            raise
+        with self._device.turn, Work(self._device, "running the shader"):
+            self._run(memory, self.prepared(memory, bindings))
 
     def prepared(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> Prepared:
         """What :meth:`dispatch` does on the adapter, once memory and bindings have been found usable.
+
+        Whoever asks has the device's turn.
 
         Args:
             memory: 1-D ``uint8``, contiguous, writable.
@@ -120,11 +135,7 @@ class WgpuKernel:
             ExecutionFailed: the kernel is closed, or memory or bindings cannot be used.
             DeviceLost: the adapter is gone.
         """
-        self._device.check_open()
-        if self._closed:
-            raise ExecutionFailed("the kernel is closed")
-        check_memory(memory)
-        check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias)
+        self._check(memory, bindings, self._may_alias)
         written = bindings[self._output]
         buffers = tuple(
             "snapshot" if bindings[name] == written and not follows else "memory"
@@ -145,11 +156,7 @@ class WgpuKernel:
             NotSupported: several inputs, strides, or more than one binding holds.
             ExecutionFailed, DeviceLost, MemoryError: as in :meth:`dispatch`.
         """
-        self._device.check_open()
-        if self._closed:
-            raise ExecutionFailed("the kernel is closed")
-        check_memory(memory)
-        check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=())
+        self._check(memory, bindings, ())
         if len(self._program.inputs) != 1 or len(self._axes) != 1 or self._axes[0].sources != (1,):
             raise NotSupported("the wgpu backend streams operators of one packed input")
         planned = self._planned(bindings, rounded_up(memory.size))
@@ -172,6 +179,14 @@ class WgpuKernel:
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
+
+    def _check(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], may_alias: Collection[str]) -> None:
+        """Refuse what cannot be used; the output may be bound to the region of some inputs."""
+        self._device.check_open()
+        if self._closed:
+            raise ExecutionFailed("the kernel is closed")
+        check_memory(memory)
+        check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=may_alias)
 
     def _run(self, memory: NDArray[np.uint8], prepared: Prepared) -> None:
         resources, size = self._device.resources, rounded_up(memory.size)
@@ -225,11 +240,7 @@ class WgpuKernel:
 
 def _encode(dispatch: Dispatch, buffers: Sequence[str], resources: Resources, encoder: Any) -> None:
     """Encode ``dispatch`` on these resources, whose parameters are written first."""
-    chunk = dispatch.chunk
     resources.write_parameters(dispatch.parameters)
-    windows = [(name, window.region) for name, window in zip(buffers, chunk.sources, strict=True)]
     compute = encoder.begin_compute_pass()
-    compute.set_pipeline(dispatch.compiled.pipeline)
-    compute.set_bind_group(0, resources.group(dispatch.compiled.layout, chunk.target.region, windows))
-    compute.dispatch_workgroups(dispatch.columns, dispatch.rows)
+    dispatch.encode(compute, resources.group(dispatch.compiled.layout, *dispatch.windows(buffers)))
     compute.end()

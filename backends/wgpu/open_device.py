@@ -1,4 +1,4 @@
-"""What kernels and streams use of the device that they run on."""
+"""What kernels, streams and batches use of the device that they run on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dmlcts.backends.contract import DeviceLost
+from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.layout import Axes, Limits
 from dmlcts.backends.wgpu.programs import Program
 from dmlcts.backends.wgpu.resources import Resources
@@ -56,3 +58,21 @@ class OpenDevice(Protocol):
 
     def lose(self, why: str) -> None:
         """Note that the device is lost."""
+
+
+class Work:
+    """Around work on the device: wgpu's errors as the contract's; a device that is lost is remembered as such."""
+
+    def __init__(self, device: OpenDevice, doing: str) -> None:
+        self._device = device
+        self._translated = faults_translated(doing)
+
+    def __enter__(self) -> None:
+        self._translated.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool | None:
+        try:
+            return self._translated.__exit__(kind, error, traceback)
+        except DeviceLost as lost:
+            self._device.lose(str(lost))
+            raise

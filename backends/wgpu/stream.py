@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.contract import DeviceLost, ExecutionFailed, NotSupported
+from dmlcts.backends.contract import ExecutionFailed, NotSupported
 from dmlcts.backends.wgpu.faults import faults_translated
-from dmlcts.backends.wgpu.open_device import OpenDevice
+from dmlcts.backends.wgpu.open_device import OpenDevice, Work
 from dmlcts.backends.wgpu.resources import Resources, rounded_up
 from dmlcts.backends.wgpu.shaders import GROUP, rendered
 from dmlcts.specs import Region
@@ -184,7 +184,7 @@ class WgpuStream:
         self._device.check_open()
         if self._closed and doing != "giving memory back":
             raise ExecutionFailed("the stream is closed")
-        return _Losing(self._device, doing)
+        return Work(self._device, doing)
 
     def _prepared(self, first: int, *, kept: bool, poison: int | None) -> None:
         """Write the parameters of the next preparation."""
@@ -210,24 +210,6 @@ class WgpuStream:
         compute.set_bind_group(0, self._group)
         compute.dispatch_workgroups(self._columns, self._rows)
         compute.end()
-
-
-class _Losing:
-    """Around work on the device: wgpu's errors as the contract's; a device that is lost is remembered as such."""
-
-    def __init__(self, device: OpenDevice, doing: str) -> None:
-        self._device = device
-        self._translated = faults_translated(doing)
-
-    def __enter__(self) -> None:
-        self._translated.__enter__()
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool | None:
-        try:
-            return self._translated.__exit__(kind, error, traceback)
-        except DeviceLost as lost:
-            self._device.lose(str(lost))
-            raise
 
 
 def patterns_source(itemsize: int) -> str:
