@@ -17,12 +17,14 @@ class RemoteError(Exception):
         message: its words, after the name of its class.
         step: which step of a kernel's whole life raised it (``create``, ``dispatch`` or ``close``); "" where the
             message asked for one step alone.
+        placed: whether that step is to blame; not where the backend had many at once.
     """
 
     def __init__(self, text: str, message: str, step: str = "") -> None:
         super().__init__(text)
         self.message = message
         self.step = step
+        self.placed = True
 
 
 class _RemoteInvalidArgumentError(RemoteError, InvalidArgument):

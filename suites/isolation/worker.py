@@ -32,9 +32,10 @@ from dmlcts.specs import DmlctsError, Region
 from dmlcts.specs.description_data import read_operator
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.descriptions import write_info
-from dmlcts.suites.isolation.lives import STEPS, WorkerLives, close, whole_life
+from dmlcts.suites.isolation.lives import STEPS
 from dmlcts.suites.isolation.memory import WorkerMemory
 from dmlcts.suites.isolation.streams import WorkerStreams
+from dmlcts.suites.isolation.worker_lives import WorkerLives, close, whole_life
 
 _CHUNK = 1 << 16
 _MOST_TEXT = 4000
@@ -74,7 +75,7 @@ class _Worker:
                 self._backend = type(self._backend)()
         opened = self._devices[device] = open_device(self._backend, options)
         info = write_info(opened.info)
-        if info.get("details", {}).get("batches") is True:
+        if info["details"].get("batches") is True:
             self._batching.add(device)
         answer = {"device": device, "name": name, "info": info}
         self._memory_increase.begin(resident_bytes())
