@@ -22,11 +22,15 @@ from dmlcts.suites.progress.watching import Progress
 from dmlcts.suites.selftest.conftest import Ran
 
 WRONG = """
+import os
+import time
+
 import numpy as np
 from dmlcts.suites.mutants.reference import Reference
 
 class HalfUp(Reference):
     def half_away(self, x):
+        time.sleep(float(os.environ.get("SECONDS_A_CALL", "0")))
         return np.floor(x + np.asarray(0.5, x.dtype))
 """
 FEW = ("--operator", "ROUND", "--data-type", "FLOAT32", "--clause", "round.toward-infinity")
@@ -205,8 +209,9 @@ def test_a_terminal_shows_one_line_and_ctrl_c_shows_how_to_continue(tmp_path: Pa
 
     (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
     selected = "--operator ROUND --data-type FLOAT32 --clause 'round.*'"
+    slow = "SECONDS_A_CALL=0.02"  # or the run may have ended when the key arrives
     frames = frames_of(
-        [f"dmlcts run --backend wrong.py:HalfUp {selected}", "dmlcts run --resume results"],
+        [f"{slow} dmlcts run --backend wrong.py:HalfUp {selected}", "dmlcts run --resume results"],
         tmp_path,
         interrupted_at=r"tests · ROUND · 1 failing clause",
     )
