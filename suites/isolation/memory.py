@@ -178,9 +178,12 @@ class Window:
         segment.allow(0, segment.pages * PAGE, access=False)
 
     def part(self, start: int, size: int) -> Bytes:
-        """The part of ``size`` bytes that begins at a page boundary; it can be accessed until it is shut."""
-        self._open = start, room(size)
-        self._segment.allow(*self._open, access=True)
+        """The part of ``size`` bytes that begins at a page boundary; open until another is opened, or it is shut."""
+        wanted = start, room(size)
+        if wanted != self._open:
+            self.shut()
+            self._open = wanted
+            self._segment.allow(*wanted, access=True)
         return self._segment.part(start, size)
 
     def shut(self) -> None:

@@ -222,12 +222,10 @@ class WorkerLives:
         def by_turns(kernel: Any) -> None:
             assert window is not None  # noqa: S101  # the suite sends a memory with every dispatch
             part = window.part(due.start, size).copy()
-            window.shut()
             window.part(work, size)[:] = part
             dispatch(kernel, work)
             if due.act == "dispatch":
                 part[:] = window.part(work, size)
-                window.shut()
                 window.part(due.start, size)[:] = part
 
         try:

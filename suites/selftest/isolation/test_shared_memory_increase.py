@@ -20,7 +20,7 @@ from dmlcts.suites.selftest.descriptions import case, clip
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not report what is shared")
 
 TABLES = load_tables()
-MANY = 140  # dispatches: descriptors are looked at every 128 calls
+MANY = 140  # dispatches, which take longer than the time between two looks at descriptors
 STEP = 1 << 20
 LIMIT = 48 << 20
 LEAKING = f"""
