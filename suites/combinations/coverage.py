@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -270,6 +271,15 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
     Returns:
         A symmetric array over all levels counted through, as :func:`possible` gives.
     """
+    ascending = _ascending(space, rows, together)
+    bitmap = np.zeros_like(ascending)
+    for order in itertools.permutations(range(together)):
+        bitmap |= ascending.transpose(order)
+    return bitmap
+
+
+def _ascending(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
+    """The same, each combination in the factors' order alone."""
     offsets = flat_offsets(space)
     masked = np.zeros(rows.shape, bool)
     for place, factor in enumerate(space.factors):
@@ -286,23 +296,26 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
         places = places * count + flat[:, factors]
     ascending = np.zeros([count] * together, bool)
     ascending.reshape(-1)[places[shown]] = True
-    bitmap = np.zeros_like(ascending)
-    for order in itertools.permutations(range(together)):
-        bitmap |= ascending.transpose(order)
-    return bitmap
+    return ascending
+
+
+def _number(bits: Bits) -> int:
+    """How many are set."""
+    return int(np.count_nonzero(bits))
 
 
 def counts(space: Space, rows: NDArray[np.intp]) -> dict[str, dict[str, int]]:
     """How many pairs and triples there can be, are asked for, are covered, and are missing of those asked for."""
     summary = {}
     for together, name in NAMES.items():
-        can, wanted, seen = possible(space, together), asked(space, together), covered(space, rows, together)
-        orders = 2 if together == 2 else 6
+        can, wanted = possible(space, together), asked(space, together)
+        seen, orders = _ascending(space, rows, together), math.factorial(together)
+        every, due = _number(can) // orders, _number(wanted) // orders
         summary[name] = {
-            "possible": int(can.sum()) // orders,
-            "asked": int(wanted.sum()) // orders,
-            "covered": int((seen & can).sum()) // orders,
-            "missing": int((wanted & ~seen).sum()) // orders,
+            "possible": every,
+            "asked": due,
+            "covered": _number(seen & can),
+            "missing": due - _number(seen & wanted),
         }
     return summary
 
