@@ -16,6 +16,7 @@ from functools import lru_cache
 _MOST_MEMORY_INCREASE = 4 << 30
 _STEP = 256 << 20
 _LOOKING = 1 / 50  # of the time at most, at descriptors: a look takes 50 us, and in a sandbox ten times as long
+_MOST_SECONDS_BLIND = 0.1  # between two looks, also where one was slow because the machine was busy
 _BLOCK = 512  # what st_blocks counts
 
 
@@ -124,7 +125,7 @@ class MemoryIncrease:
         begun = time.monotonic()
         self._in_files = _in_memory_files(self._resident.pid, self._ours()[1])
         ended = time.monotonic()
-        self._look_after = ended + (ended - begun) / _LOOKING
+        self._look_after = ended + min((ended - begun) / _LOOKING, _MOST_SECONDS_BLIND)
 
 
 def _mapped_shared(pid: int | str) -> int:

@@ -279,7 +279,7 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
 
 
 def _ascending(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
-    """The same, each combination in the factors' order alone."""
+    """Which combinations stand in the rows, as :func:`covered`, each in the factors' order alone."""
     offsets = flat_offsets(space)
     masked = np.zeros(rows.shape, bool)
     for place, factor in enumerate(space.factors):

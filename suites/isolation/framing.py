@@ -1,11 +1,11 @@
-"""Messages between the suite and a worker: a checked header, then JSON. Nothing that arrives is trusted.
+"""Messages between the suite and a worker: a checked header, then JSON. Nothing that arrives at the suite is trusted.
 
 A frame is the mark ``DMLC``, the payload's length and its CRC-32 (both little-endian, 4 bytes), and the payload:
 a JSON object in UTF-8. A worker that overwrites its own memory may send anything; whatever is not exactly such a
 frame is a :class:`GarbledFrame`, never an exception of another kind and never an endless read.
 
-The worker trusts the suite, which started it: what is asked of it most often comes in Python's own format, which takes
-a fifth of the time. Such a frame's mark is ``DMLM``; no reply may have it.
+The worker trusts the suite, which started it: what is asked of it most often comes in Python's own format, in less than
+a tenth of the time. Such a frame's mark is ``DMLM``; no reply may have it.
 """
 
 from __future__ import annotations
