@@ -18,6 +18,7 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.families.family import CONFORMANCE, Family, Probe, family_of
@@ -127,9 +128,13 @@ class FamilyFile(pytest.File):
     """A module of conformance tests: an item for each operator of which the selection leaves it something to try."""
 
     def collect(self) -> Iterator[FamilyItem]:
-        """The items, in the order of the operators."""
+        """The items: those of operators of many signatures first, otherwise in the order of the operators.
+
+        An item that takes seconds and begins last would leave the other processes of a run with nothing to do.
+        """
         family = family_of(PurePosixPath(self.path.resolve().relative_to(CONFORMANCE).as_posix()))
-        for table in family.operators(self.config.stash[RUN].settings):
+        operators = family.operators(self.config.stash[RUN].settings)
+        for table in sorted(operators, key=lambda table: len(signatures(table)), reverse=True):
             item: FamilyItem = FamilyItem.from_parent(self, name=family.item_name(table))
             item.family, item.table = family, table
             yield item

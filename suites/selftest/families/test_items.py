@@ -70,6 +70,20 @@ def test_a_run_tries_what_the_proof_tries(tmp_path: Path, tried: list[str]) -> N
     assert run.collection.items == len(run.records)
 
 
+def test_an_operator_of_many_signatures_begins_before_those_of_few(tmp_path: Path) -> None:
+    settings = Settings.read(
+        operators=["ABS,POW,SQRT"],
+        data_types=["FLOAT16"],
+        clauses=["*.support.later-level"],
+        isolation="none",
+        options=["feature_level=1.0"],
+        results=str(tmp_path / "out"),
+    )
+    run = pytest_run.execute(settings, quiet=True)
+    of_one_family = [record.test for record in run.records if "::descriptions[" in record.test]
+    assert [name.partition("[")[2].rstrip("]") for name in of_one_family] == ["POW", "ABS", "SQRT"]
+
+
 WRONG = "dmlcts.suites.mutants.values.rounding:AwayIsHalvesUp"
 
 
