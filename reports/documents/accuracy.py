@@ -91,12 +91,31 @@ class _Measured:
         known = self.law.table.tensors
         if not {name for name, row in known.items() if not row.optional} <= set(self.tensors) <= set(known):
             raise self._malformed(f"its tensors are {', '.join(self.tensors)}")
+        self._references: dict[str, ExactReference] = {}
 
     def _malformed(self, cause: str) -> RecordError:
         return RecordError("AccuracySeen", "", f"{self.operator}: {cause}", "take the records as they were written")
 
     def _description(self, element: Mapping[str, Any]) -> OperatorDesc:
         """The description of an element, whose record is a stranger's."""
+        return self._reference(element).operator
+
+    def _reference(self, element: Mapping[str, Any]) -> ExactReference:
+        """What computes an element again, whose record is a stranger's; the same for elements of equal attributes."""
+        attributes = repr(element.get("attributes", {}))
+        reference = self._references.get(attributes)
+        if reference is None:
+            reference = self._references[attributes] = self._described(element)
+        operator = reference.operator
+        kinds = [tensor.data_type for tensor in (*operator.inputs.values(), operator.output)]
+        patterns = [*element["inputs"], element["got"]]
+        if len(patterns) != len(kinds) or any(
+            bits >> 8 * kind.itemsize for bits, kind in zip(patterns, kinds, strict=True)
+        ):
+            raise self._malformed(f"{patterns} are no elements of its tensors")
+        return reference
+
+    def _described(self, element: Mapping[str, Any]) -> ExactReference:
         attribute_values = read_attributes(DataReader({"attributes": element.get("attributes", {})}, self.operator))
         attributes = {item.name: attribute_values.get(item.name) for item in self.law.table.attributes}
         for item in self.law.table.attributes:
@@ -107,13 +126,7 @@ class _Measured:
         operator = OperatorDesc(self.operator, self.tensors, attributes)
         if not is_measured(self.law, operator):
             raise self._malformed("its results are exact")
-        kinds = [tensor.data_type for tensor in (*operator.inputs.values(), operator.output)]
-        patterns = [*element["inputs"], element["got"]]
-        if len(patterns) != len(kinds) or any(
-            bits >> 8 * kind.itemsize for bits, kind in zip(patterns, kinds, strict=True)
-        ):
-            raise self._malformed(f"{patterns} are no elements of its tensors")
-        return operator
+        return ExactReference(self.law, operator)
 
     def reported(self, element: Mapping[str, Any], *, absolute: bool) -> dict[str, Any]:
         """An element for the results: its exact error, its operands and result with their bits."""
@@ -126,8 +139,9 @@ class _Measured:
 
     def digitless(self, element: Mapping[str, Any]) -> dict[str, Any]:
         """An element without a correct digit: the real number's magnitude, and whose bound accepts it all the same."""
-        operator = self._description(element)
-        real = ExactReference(self.law, operator).result(dict(zip(operator.inputs, element["inputs"], strict=True)))
+        reference = self._reference(element)
+        operator = reference.operator
+        real = reference.result(dict(zip(operator.inputs, element["inputs"], strict=True)))
         if real is None or real.low.infinite:
             raise self._malformed(f"the element {element['inputs']} has no real result")
         kind, table = operator.output.data_type.name, self.law.table
@@ -138,9 +152,9 @@ class _Measured:
 
     def _errors(self, element: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
         """The exact errors of an element, in units of the last place and absolutely."""
-        operator = self._description(element)
-        inputs = dict(zip(operator.inputs, element["inputs"], strict=True))
-        errors = ExactReference(self.law, operator).error(inputs, element["got"])
+        reference = self._reference(element)
+        inputs = dict(zip(reference.operator.inputs, element["inputs"], strict=True))
+        errors = reference.error(inputs, element["got"])
         if errors is None:
             raise self._malformed(f"the element {element['inputs']} has no error")
         return errors
