@@ -48,18 +48,28 @@ def _projected(
         eliminated: what is left of the same tensors (by identity) without a factor, of earlier calls; is added to.
     """
     pool = list(tensors)
-    gone = sorted({factor for scope, _ in pool for factor in scope} - set(kept))
+    beside: dict[int, set[int]] = {}  # the factors that share a tensor with each, itself included
+    for scope, _ in pool:
+        for factor in scope:
+            beside.setdefault(factor, set()).update(scope)
+    gone = sorted(beside.keys() - set(kept))
+    cells = {factor: math.prod([sizes[other] for other in beside[factor]]) for factor in gone}
     while gone:
-        scopes = {factor: set().union(*(scope for scope, _ in pool if factor in scope)) for factor in gone}
-        factor = min(gone, key=lambda candidate: math.prod([sizes[other] for other in scopes[candidate]]))
+        factor = min(gone, key=cells.__getitem__)
         gone.remove(factor)
         touched = [member for member in pool if factor in member[0]]
+        left = beside[factor] - {factor}
         known = (factor, *sorted(map(id, touched)))
         if known not in eliminated:
-            scope = tuple(sorted(scopes[factor] - {factor}))
+            scope = tuple(sorted(left))
             joined = _joined(touched, (factor, *scope), sizes)
             eliminated[known] = (scope, np.asarray(joined.any(0)))
         pool = [member for member in pool if factor not in member[0]] + [eliminated[known]]
+        for other in left:  # whose tensors with the factor are one now
+            beside[other] |= left
+            beside[other].discard(factor)
+            if other in cells:
+                cells[other] = math.prod([sizes[another] for another in beside[other]])
     return _joined(pool, kept, sizes)
 
 
@@ -93,14 +103,14 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
         scope = tuple(place[name] for name in relation.factors)
         tensors.append((scope, _allowed(relation, tuple(sizes[factor] for factor in scope))))
     bound = {factor for scope, _ in tensors for factor in scope}
-    single: dict[int, _Tensor] = {factor: ((factor,), usable[factor]) for factor in bound}
+    single: dict[int, _Tensor] = {factor: ((factor,), usable[factor]) for factor in bound if not usable[factor].all()}
     known: dict[tuple[int, ...], Bits] = {}
     eliminated: dict[_Eliminated, _Tensor] = {}
     bitmap = np.zeros([sum(sizes)] * together, bool)
     for kept in itertools.combinations(range(len(sizes)), together):
         inner = tuple(factor for factor in kept if factor in bound)  # the others go together with everything
         if inner not in known:
-            others = [single[factor] for factor in bound if factor not in inner]
+            others = [tensor for factor, tensor in single.items() if factor not in inner]
             known[inner] = _projected([*tensors, *others], inner, sizes, eliminated)
         bits = _spread(known[inner], inner, kept, sizes)
         for order in itertools.permutations(range(together)):
