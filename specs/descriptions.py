@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -205,8 +206,14 @@ class ScalarUnion:
 
 def _identity(value: Attribute) -> Any:
     if isinstance(value, np.float32):
-        return "f32", int(value.view(np.uint32))
+        return "f32", value.tobytes()  # a NaN equals none, and -0 equals 0
     return ("enumerator", int(value)) if isinstance(value, np.uint32) else value
+
+
+@lru_cache(maxsize=1 << 14)
+def _first_of(kind: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The first of equal kinds: they stand in the keys of every cache, and one object is soon found equal to itself."""
+    return kind
 
 
 def _exact(value: Attribute | float) -> Attribute:
@@ -305,10 +312,12 @@ class OperatorDesc:
     @computed
     def kind(self) -> tuple[Any, ...]:
         """What an answer depends on besides the elements: the name, the type of each tensor, and the attributes."""
-        return (
-            self.name,
-            tuple([(name, tensor.data_type) for name, tensor in self.tensors.items()]),
-            frozenset([(key, _identity(value)) for key, value in self.attributes.items()]),
+        return _first_of(
+            (
+                self.name,
+                tuple([(name, tensor.data_type) for name, tensor in self.tensors.items()]),
+                frozenset([(key, _identity(value)) for key, value in self.attributes.items()]),
+            )
         )
 
     def __repr__(self) -> str:

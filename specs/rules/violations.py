@@ -35,8 +35,8 @@ class Violation:
         put["text"] = text
 
 
-def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> bool:
-    """Whether the tensors are of one type and of one shape, and within the limits: nearly always."""
+def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int], *, any_types: bool) -> bool:
+    """Whether the tensors are of one shape and within the limits, and of one type or any types: nearly always."""
     if not tensors:
         return True
     first = next(iter(tensors))
@@ -48,7 +48,7 @@ def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> boo
     ):
         return False
     for tensor in tensors:
-        if tensor.sizes != sizes or tensor.data_type is not data_type:
+        if tensor.sizes != sizes or not (any_types or tensor.data_type is data_type):
             return False
         if tensor.total_size_in_bytes < tensor.minimum_size_in_bytes:
             return False
@@ -151,11 +151,19 @@ def _type_violations(operator: OperatorDesc, table: OperatorTable) -> list[Viola
     return broken_rules
 
 
-def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
-    """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
+def unconditional_violations(
+    operator: OperatorDesc, tables: Tables, *, right_types: bool = False
+) -> tuple[Violation, ...]:
+    """The rules that ``operator`` breaks whatever the feature level: such a description must be refused.
+
+    Args:
+        operator: the description.
+        tables: the spec tables.
+        right_types: whether its types are known to go together.
+    """
     table, limits = tables.operator(operator.name), tables.limits
     broken_rules: list[Violation] = []
-    if not _is_usual(operator.tensors.values(), limits):
+    if not _is_usual(operator.tensors.values(), limits, any_types=right_types):
         for name, tensor in operator.tensors.items():
             broken_rules += _tensor_violations(name, tensor, limits)
         broken_rules += _constraint_violations(operator, table)
@@ -211,7 +219,7 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         return known
     kind = (level, operator.kind, *[len(tensor.sizes) for tensor in operator.tensors.values()])
     if kind in tables.known_right:
-        broken = unconditional_violations(operator, tables)
+        broken = unconditional_violations(operator, tables, right_types=True)
         if broken:
             tables.last_wrong[level] = operator, broken
         return broken

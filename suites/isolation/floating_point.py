@@ -90,11 +90,11 @@ def _resetter() -> Callable[[], object]:
 
 def _on_posix() -> Callable[[], object]:
     """``fesetenv(FE_DFL_ENV)``: the constant is -1 to most C libraries, and an object of Apple's."""
-    library = ctypes.CDLL(None)
+    library = ctypes.PyDLL(None)  # to give up the interpreter's lock and have a result takes as long again
     if not hasattr(library, "fesetenv"):  # glibc has it in a library that an interpreter need not load for all
-        library = ctypes.CDLL("libm.so.6")
+        library = ctypes.PyDLL("libm.so.6")
     library.fesetenv.argtypes = [ctypes.c_void_p]
-    library.fesetenv.restype = ctypes.c_int
+    library.fesetenv.restype = None
     usual = ctypes.c_void_p(-1)
     if sys.platform == "darwin":
         usual = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, "_FE_DFL_ENV")))
