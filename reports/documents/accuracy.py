@@ -116,6 +116,7 @@ class _Measured:
         return reference
 
     def _described(self, element: Mapping[str, Any]) -> ExactReference:
+        """What computes elements of an element's attributes again, once those are found to be the operator's."""
         attribute_values = read_attributes(DataReader({"attributes": element.get("attributes", {})}, self.operator))
         attributes = {item.name: attribute_values.get(item.name) for item in self.law.table.attributes}
         for item in self.law.table.attributes:

@@ -90,7 +90,7 @@ def _resetter() -> Callable[[], object]:
 
 def _on_posix() -> Callable[[], object]:
     """``fesetenv(FE_DFL_ENV)``: the constant is -1 to most C libraries, and an object of Apple's."""
-    library = ctypes.PyDLL(None)  # to give up the interpreter's lock and have a result takes as long again
+    library = ctypes.PyDLL(None)  # giving up the interpreter's lock and converting a result would double the time
     if not hasattr(library, "fesetenv"):  # glibc has it in a library that an interpreter need not load for all
         library = ctypes.PyDLL("libm.so.6")
     library.fesetenv.argtypes = [ctypes.c_void_p]

@@ -38,6 +38,18 @@ def of_round(folder: Path, backend: str = "cpu", **inputs: Any) -> Settings:
     )
 
 
+def at_level_1_0(folder: Path, operators: str, data_types: str, clauses: str) -> Settings:
+    """Clauses of some operators and types on a cpu backend that claims the first level."""
+    return Settings.read(
+        operators=[operators],
+        data_types=[data_types],
+        clauses=[clauses],
+        isolation="none",
+        options=["feature_level=1.0"],
+        results=str(folder / "results"),
+    )
+
+
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the tests that were tried, in order."""
@@ -71,14 +83,7 @@ def test_a_run_tries_what_the_proof_tries(tmp_path: Path, tried: list[str]) -> N
 
 
 def test_an_operator_of_many_signatures_begins_before_those_of_few(tmp_path: Path) -> None:
-    settings = Settings.read(
-        operators=["ABS,POW,SQRT"],
-        data_types=["FLOAT16"],
-        clauses=["*.support.later-level"],
-        isolation="none",
-        options=["feature_level=1.0"],
-        results=str(tmp_path / "out"),
-    )
+    settings = at_level_1_0(tmp_path, "ABS,POW,SQRT", "FLOAT16", "*.support.later-level")
     run = pytest_run.execute(settings, quiet=True)
     of_one_family = [record.test for record in run.records if "::descriptions[" in record.test]
     assert [name.partition("[")[2].rstrip("]") for name in of_one_family] == ["POW", "ABS", "SQRT"]
@@ -152,14 +157,7 @@ def test_a_device_that_is_gone_ends_the_run(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_tests_that_judge_nothing_are_named_with_their_reason(tmp_path: Path) -> None:
-    settings = Settings.read(
-        operators=["CLIP"],
-        data_types=["INT8,FLOAT32"],
-        clauses=["clip.support*"],
-        isolation="none",
-        options=["feature_level=1.0"],
-        results=str(tmp_path / "results"),
-    )
+    settings = at_level_1_0(tmp_path, "CLIP", "INT8,FLOAT32", "clip.support*")
     run = pytest_run.execute(settings, quiet=True)
     (record,) = [item for item in run.records if "::descriptions[" in item.test]
     assert record.outcome is Outcome.PASS, "others of its tests judged something"
