@@ -118,6 +118,7 @@ def selftest(
     json_path: str | None,
     html_path: str | None,
     record_path: str | None,
+    kills_path: str | None,
 ) -> None:
     r"""Prove the suite: it catches every broken implementation under the right clause, and accuses no permitted one.
 
@@ -146,11 +147,14 @@ def selftest(
             f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
         )
         return
-    if record_path is not None:
+    if record_path is not None or kills_path is not None:
         from dmlcts.suites.proof import record
 
-        path = Path(record_path)
-        kills = record.record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names, path)
+        if kills_path is not None:
+            kills = record.load_record(Path(kills_path))
+        else:
+            path, seed = Path(record_path or ""), (seeds or (0,))[0]
+            kills = record.record(seed, workers or os.cpu_count() or 1, complain, names, path)
         for line in record.summary(kills):
             print_line(line)
         return

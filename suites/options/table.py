@@ -1009,6 +1009,14 @@ _PROVING: Final = (
         kind=Kind.PATH,
         metavar=_FILE,
     ),
+    Option(
+        "kills_path",
+        ("--kills",),
+        "Instead, print what such a record says: how many mutants each test kills, and how many it kills alone.",
+        at=("selftest",),
+        kind=Kind.PATH,
+        metavar=_FILE,
+    ),
 )
 
 OPTIONS: Final = OptionTable((*_JUDGED, *_RUNNING, *_SWEEPING, *_WRITING, *_COMPARING, *_CERTIFYING, *_PROVING))

@@ -1,4 +1,7 @@
-"""Which tests kill which mutant: a record that says what would no longer be found without one of them."""
+"""Which tests kill which mutant: a record that says what would no longer be found without one of them.
+
+``dmlcts selftest --record FILE`` makes one; ``dmlcts selftest --kills FILE`` prints what one says.
+"""
 
 from __future__ import annotations
 

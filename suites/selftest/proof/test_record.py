@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from dmlcts.reports.documents.validation import DocumentError
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.commands.main import main
 from dmlcts.suites.proof.probes import probes
 from dmlcts.suites.proof.prove import Unnamed
 from dmlcts.suites.proof.record import (
@@ -21,6 +23,8 @@ from dmlcts.suites.proof.record import (
     surviving_results,
 )
 from dmlcts.suites.selftest.proof.fatal_job import doubled_unless_fatal
+
+KEPT = Path(__file__).parents[3] / "reports" / "examples" / "kills.json.gz"
 
 
 @pytest.mark.size("thorough")
@@ -45,6 +49,16 @@ def test_a_summary_states_what_kills_alone() -> None:
         "family a: 2 that no other family kills",
         "nothing kills None",
     ]
+
+
+def test_the_kept_record_has_a_test_that_kills_each_mutant() -> None:
+    kept = load_record(KEPT)
+    assert kept["suite"]["modified"] is False
+    assert len(kept["mutants"]) > 2000
+    assert all(kept["mutants"].values())
+    assert not kept["lost"]
+    shown = CliRunner().invoke(main, ["selftest", "--kills", str(KEPT)])
+    assert (shown.exit_code, shown.output.splitlines()) == (0, summary(kept))
 
 
 def test_what_is_no_record_is_refused(tmp_path: Any) -> None:
