@@ -24,13 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.suites.combinations.constraints import Relation
+from dmlcts.suites.combinations.dear_levels import Row, with_fewer_dear_levels
 from dmlcts.suites.combinations.factors import Space
 from dmlcts.suites.combinations.possible import asked, flat_offsets
 
 _WIDTHS = tuple((last + 1).bit_length() for last in range(256))  # a factor has fewer levels, a space fewer factors
-
-Row = tuple[int, ...]
-"""The position of the chosen level of each factor, in the factors' order."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def covering_array(space: Space, seed: int) -> CoveringArray:
     builder = _Builder(space, seed)
     for together in range(space.strength, 0, -1):
         builder.cover(together)
-    return CoveringArray(space, tuple(builder.rows))
+    return CoveringArray(space, with_fewer_dear_levels(space, builder.rows))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from dmlcts.suites.generation.subject import Subject
 PLAIN_SCALINGS = frozenset({"none", "both", "scale-only", "bias-only", "identity", "negative"})
 """The levels of ``scale-bias`` of operators of several inputs, or with bounds of a type: the others show little."""
 
+_DEAR = frozenset({"past-2-15", "past-2-17", "past-2-20", "gap-2-16", "again", "after-another", "beside-another"})
+"""Levels that many rows have and that make a case take longer: more elements, a larger resource, more dispatches."""
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -28,6 +31,7 @@ class Factor:
         base: the level that an ordinary case has.
         masks: the levels that hide what other factors do.
         strengths: for each level, with how many levels of other factors at once (itself included) it is tried.
+        dear: the levels that make a case take longer than the base does.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Factor:
     base: str
     masks: frozenset[str]
     strengths: tuple[int, ...]
+    dear: frozenset[str] = frozenset()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -176,7 +181,8 @@ def _factors(
         for name, levels in named:
             base = row.base if row.base in levels else levels[0]
             strengths = tuple(_strength(economies, row.name, level, strength) for level in levels)
-            factor_list.append(Factor(name, levels, base, masks & set(levels), strengths))
+            dear = _DEAR & set(levels)
+            factor_list.append(Factor(name, levels, base, masks & set(levels), strengths, dear))
     return tuple(factor_list)
 
 

@@ -51,6 +51,7 @@ _LAYOUTS: tuple[SharedCheck, ...] = (
     "execution.repeatable",
 )
 _MOST_SETS = 3
+_DEAR = frozenset({"again", "thousands"})
 _VALUES = 251  # a prime number of values never falls in step
 
 
@@ -202,7 +203,10 @@ class _Patterns:
             "elements": tuple(self.elements),
             "dispatch": ("first", "again"),
         }
-        factors = tuple(Factor(name, names, names[0], frozenset(), (2,) * len(names)) for name, names in levels.items())
+        factors = tuple(
+            Factor(name, names, names[0], frozenset(), (2,) * len(names), _DEAR & set(names))
+            for name, names in levels.items()
+        )
         return Space(factors, tuple(self._relations(levels)), 2)
 
     def _relations(self, levels: Mapping[str, tuple[str, ...]]) -> Iterator[Relation]:

@@ -1,0 +1,119 @@
+"""Fewer dear levels in the rows of a covering array: a row keeps one only for combinations that no other row has.
+
+Rows are made for as many combinations as they can hold, so most of them end with a history or a large tensor, which
+take several times as long as an ordinary case. Later rows have many of those combinations as well. A row that needs a
+dear level for none of its combinations gets the base level in its place. What the array covers stays the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.suites.combinations.factors import Space
+from dmlcts.suites.combinations.possible import asked, flat_offsets
+
+Row = tuple[int, ...]
+"""The position of the chosen level of each factor, in the factors' order."""
+
+
+def with_fewer_dear_levels(space: Space, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows, of which some have the base level where they had a dear one.
+
+    Every combination that is asked for still stands in a row. Rows with several dear levels come first. A row whose
+    levels mask others stays as it is.
+
+    Args:
+        space: what the rows are of.
+        rows: a covering array of it.
+    """
+    dear = {
+        place: frozenset(factor.index[name] for name in factor.dear)
+        for place, factor in enumerate(space.factors)
+        if factor.dear
+    }
+    kept = list(rows)
+    if not dear:
+        return tuple(kept)
+    combinations = _Combinations(space, rows)
+    for number in sorted(range(len(rows)), key=lambda place: -_dear_levels(rows[place], dear)):
+        for place in sorted(dear, reverse=True):  # the tables have what runs before behind what the tensors are like
+            row = kept[number]
+            base = space.factors[place].index[space.factors[place].base]
+            if row[place] not in dear[place] or combinations.masks(row) or combinations.needs(row, place):
+                continue
+            ordinary = (*row[:place], base, *row[place + 1 :])
+            if space.allows(_named(space, ordinary)):
+                combinations.count(row, -1)
+                combinations.count(ordinary, 1)
+                kept[number] = ordinary
+    return tuple(kept)
+
+
+def _dear_levels(row: Row, dear: dict[int, frozenset[int]]) -> int:
+    return sum(row[place] in levels for place, levels in dear.items())
+
+
+def _named(space: Space, row: Row) -> dict[str, str]:
+    return {factor.name: factor.levels[level] for factor, level in zip(space.factors, row, strict=True)}
+
+
+class _Combinations:
+    """How many rows have each combination; levels are counted through."""
+
+    def __init__(self, space: Space, rows: Sequence[Row]) -> None:
+        self._offsets: list[int] = flat_offsets(space).tolist()
+        self._masking = [frozenset(factor.index[name] for name in factor.masks) for factor in space.factors]
+        self._asked = [asked(space, together) for together in range(1, space.strength + 1)]
+        self._counts = [np.zeros(wanted.shape, np.int32) for wanted in self._asked]
+        for row in rows:
+            self.count(row, 1)
+
+    def masks(self, row: Row) -> list[int]:
+        """The levels of a row that mask the others."""
+        return [
+            offset + level
+            for offset, level, masking in zip(self._offsets, row, self._masking, strict=True)
+            if level in masking
+        ]
+
+    def count(self, row: Row, change: int) -> None:
+        """Count the combinations that a row has in sight, or count them out."""
+        masks = self.masks(row)
+        others = [level for level in self._flat(row) if level not in masks]
+        for together, counts in enumerate(self._counts, 1):
+            if not masks:
+                counts[np.ix_(*([others] * together))] += change  # a level beside itself is asked for nowhere
+            elif together >= len(masks):
+                counts[_orders(others, masks, together)] += change
+
+    def needs(self, row: Row, place: int) -> bool:
+        """Whether no other row has some asked combination of the level at a place; of a row whose levels mask nothing.
+
+        Args:
+            row: the row.
+            place: the place of the level's factor.
+        """
+        flat = self._flat(row)
+        level = flat.pop(place)
+        for together, (wanted, counts) in enumerate(zip(self._asked, self._counts, strict=True), 1):
+            rest = np.ix_(*([flat] * (together - 1)))
+            if (wanted[level][rest] & (counts[level][rest] < 2)).any():  # the row itself is one
+                return True
+        return False
+
+    def _flat(self, row: Row) -> list[int]:
+        return [offset + level for offset, level in zip(self._offsets, row, strict=True)]
+
+
+def _orders(others: list[int], masks: list[int], together: int) -> tuple[NDArray[np.intp], ...]:
+    """The index of all combinations of so many levels in which all masking ones are, each in every order."""
+    every = [
+        order
+        for rest in itertools.combinations(others, together - len(masks))
+        for order in itertools.permutations((*masks, *rest))
+    ]
+    return tuple(np.array(every, np.intp).reshape(-1, together).T)
