@@ -18,7 +18,7 @@ class Profile:
         examples: how many cases a test draws.
         covering: whether layouts, memory and state are tried on signatures that stand for all.
         shares_out: whether cases on which the type has no bearing are shared out among an operator's signatures; where
-            there are many, those of layouts and scales too.
+            there are several, those about layouts too; where there are many, those of scales.
         combinations: the profile of the table of factors whose combinations are covered.
         every_partner: whether each number is tried beside every partner that a test knows, and not beside some.
         every_place: whether a layout that others have as well is tried at each rank and place, and not by turns.
@@ -54,7 +54,7 @@ class Profile:
 
 QUICK = Profile(
     "quick",
-    examples=12,
+    examples=8,
     covering=True,
     shares_out=True,
     combinations="quick",
@@ -62,7 +62,7 @@ QUICK = Profile(
     every_place=False,
     kernels_looked_at=1,
     largest_on_every_type=False,
-    bulk=100_003,
+    bulk=50_021,
     bulk_scaled=20_011,
     bulk_in_place=70_001,
     powers_of_two=16,

@@ -119,12 +119,15 @@ def test_wide_elements_far_apart(subject: Subject, judge: Judge) -> None:
 
 @checks("tensor.strides.broadcast")
 def test_broadcast_input(subject: Subject, judge: Judge) -> None:
-    """A stride of zero on each axis alone, on all but one, and on all, at every rank."""
+    """A stride of zero on each axis alone, on all but one, and on all, at every rank.
+
+    A dimension of one element may have any stride: it has zero where others have several, in quick by turns.
+    """
     layouts = []
     for sizes in _all_ranks(subject):
         axes = range(len(sizes))
         chosen = [{axis} for axis in axes] + [set(axes) - {axis} for axis in axes] + [set(axes)]
-        for zeros in chosen:
+        for turn, zeros in enumerate(chosen):
             order = tuple(axis for axis in axes if axis not in zeros)
             strides = [0] * len(sizes)
             step = 1
@@ -132,8 +135,9 @@ def test_broadcast_input(subject: Subject, judge: Judge) -> None:
                 strides[axis] = step
                 step *= sizes[axis]
             layouts.append((sizes, tuple(strides), ()))
-            ones = tuple(1 if axis in zeros else size for axis, size in enumerate(sizes))
-            layouts.append((ones, tuple(strides), ()))  # a dimension of one element may have any stride
+            if subject.profile.every_place or (turn + subject.seed) % 2:
+                ones = tuple(1 if axis in zeros else size for axis, size in enumerate(sizes))
+                layouts.append((ones, tuple(strides), ()))
     judge.all(_cases(subject, "tensor.strides.broadcast", list(dict.fromkeys(layouts))))
 
 
@@ -177,7 +181,7 @@ def test_strided_tensor_past_many_workgroups(subject: Subject, judge: Judge) -> 
     strides = permuted(sizes, tuple(range(len(sizes)))[::-1], 1)
     attributes = subject.revealing()
     operator = subject.describe(sizes, attributes, strides, None)
-    values = subject.bulk(subject.seed)
+    values = subject.distinct(1021).streams
     clause = subject.values_clause(attributes)
     judge(Case(operator, values, clause, "tensor.strides.padded"))
     judge(Case(subject.describe(sizes, attributes, None, strides), values, clause, "tensor.strides.output"))

@@ -127,7 +127,7 @@ def test_few_elements(subject: Subject, judge: Judge) -> None:
 
 @checks("values")
 def test_seeded_bulk(subject: Subject, judge: Judge) -> None:
-    """A hundred thousand seeded values over the whole range of the type."""
+    """Many seeded values over the whole range of the type."""
     count = subject.profile.bulk
     clause = subject.clause("values")
     cases = []
