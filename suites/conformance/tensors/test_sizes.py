@@ -53,6 +53,19 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
         )
 
 
+@checks("tensor.position")
+def test_a_single_element_at_every_rank(subject: Subject, judge: Judge) -> None:
+    """The least of many values, the greatest and one between them, each alone: bounds on both sides show."""
+    attributes, elements = subject.revealing(), subject.distinct(251)
+    clause, order = subject.values_clause(attributes), np.argsort(elements.first, kind="stable")
+    alone = [elements[place : place + 1].streams for place in order[[0, 125, 250]]]
+    judge.all(
+        Case(subject.describe((1,) * rank, attributes), values, clause, "tensor.position")
+        for rank in subject.ranks
+        for values in alone
+    )
+
+
 @checks("tensor.position", "tensor.output.complete")
 @pytest.mark.parametrize("group", [64, 256])
 def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
