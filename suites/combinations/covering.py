@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.suites.combinations.constraints import Relation
-from dmlcts.suites.combinations.dear_levels import Row, with_fewer_dear_levels
 from dmlcts.suites.combinations.factors import Space
 from dmlcts.suites.combinations.possible import asked, flat_offsets
+from dmlcts.suites.combinations.slow_levels import Row, with_fewer_slow_levels
 
 _WIDTHS = tuple((last + 1).bit_length() for last in range(256))  # a factor has fewer levels, a space fewer factors
 
@@ -59,7 +59,7 @@ def covering_array(space: Space, seed: int) -> CoveringArray:
     builder = _Builder(space, seed)
     for together in range(space.strength, 0, -1):
         builder.cover(together)
-    return CoveringArray(space, with_fewer_dear_levels(space, builder.rows))
+    return CoveringArray(space, with_fewer_slow_levels(space, builder.rows))
 
 
 @dataclass(frozen=True)

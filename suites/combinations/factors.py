@@ -17,7 +17,7 @@ from dmlcts.suites.generation.subject import Subject
 PLAIN_SCALINGS = frozenset({"none", "both", "scale-only", "bias-only", "identity", "negative"})
 """The levels of ``scale-bias`` of operators of several inputs, or with bounds of a type: the others show little."""
 
-_DEAR = frozenset({"past-2-15", "past-2-17", "past-2-20", "gap-2-16", "again", "after-another", "beside-another"})
+_SLOW = frozenset({"past-2-15", "past-2-17", "past-2-20", "gap-2-16", "again", "after-another", "beside-another"})
 """Levels that many rows have and that make a case take longer: more elements, a larger resource, more dispatches."""
 
 
@@ -31,7 +31,7 @@ class Factor:
         base: the level that an ordinary case has.
         masks: the levels that hide what other factors do.
         strengths: for each level, with how many levels of other factors at once (itself included) it is tried.
-        dear: the levels that make a case take longer than the base does.
+        slow: the levels that make a case take longer than the base does.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Factor:
     base: str
     masks: frozenset[str]
     strengths: tuple[int, ...]
-    dear: frozenset[str] = frozenset()
+    slow: frozenset[str] = frozenset()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -181,8 +181,8 @@ def _factors(
         for name, levels in named:
             base = row.base if row.base in levels else levels[0]
             strengths = tuple(_strength(economies, row.name, level, strength) for level in levels)
-            dear = _DEAR & set(levels)
-            factor_list.append(Factor(name, levels, base, masks & set(levels), strengths, dear))
+            slow = _SLOW & set(levels)
+            factor_list.append(Factor(name, levels, base, masks & set(levels), strengths, slow))
     return tuple(factor_list)
 
 

@@ -51,7 +51,7 @@ _LAYOUTS: tuple[SharedCheck, ...] = (
     "execution.repeatable",
 )
 _MOST_SETS = 3
-_DEAR = frozenset({"again", "thousands"})
+_SLOW = frozenset({"again", "thousands"})
 _VALUES = 251  # a prime number of values never falls in step
 
 
@@ -204,7 +204,7 @@ class _Patterns:
             "dispatch": ("first", "again"),
         }
         factors = tuple(
-            Factor(name, names, names[0], frozenset(), (2,) * len(names), _DEAR & set(names))
+            Factor(name, names, names[0], frozenset(), (2,) * len(names), _SLOW & set(names))
             for name, names in levels.items()
         )
         return Space(factors, tuple(self._relations(levels)), 2)

@@ -14,9 +14,9 @@ from dmlcts.suites.combinations.building import space
 from dmlcts.suites.combinations.constraints import Relation
 from dmlcts.suites.combinations.coverage import counts
 from dmlcts.suites.combinations.covering import covering_array
-from dmlcts.suites.combinations.dear_levels import Row, with_fewer_dear_levels
 from dmlcts.suites.combinations.factors import Factor, Space
 from dmlcts.suites.combinations.possible import asked, flat_offsets
+from dmlcts.suites.combinations.slow_levels import Row, with_fewer_slow_levels
 from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.first_three import first_three
@@ -26,7 +26,7 @@ LEVEL = FeatureLevel("5.0")
 
 
 def small(strength: int) -> Space:
-    """Five factors with dear levels in three of them, one level that masks, and a constraint on two dear ones."""
+    """Five factors with slow levels in three of them, one level that masks, and a constraint on two slow ones."""
     levels = (strength,) * 3
     factors = (
         Factor(
@@ -42,13 +42,13 @@ def small(strength: int) -> Space:
 
 
 def all_kept(where: Space) -> Space:
-    """The space in which no level is dear."""
-    return replace(where, factors=tuple(replace(factor, dear=frozenset()) for factor in where.factors))
+    """The space in which no level is slow."""
+    return replace(where, factors=tuple(replace(factor, slow=frozenset()) for factor in where.factors))
 
 
-def dear_levels(where: Space, rows: Sequence[Row]) -> int:
+def slow_levels(where: Space, rows: Sequence[Row]) -> int:
     return sum(
-        factor.levels[level] in factor.dear for row in rows for factor, level in zip(where.factors, row, strict=True)
+        factor.levels[level] in factor.slow for row in rows for factor, level in zip(where.factors, row, strict=True)
     )
 
 
@@ -75,13 +75,13 @@ def _masks(where: Space, place: int) -> frozenset[str]:
 
 @pytest.mark.parametrize("strength", [2, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_keep_a_dear_level_only_where_a_combination_would_be_lost(seed: int, strength: int) -> None:
+def test_rows_keep_a_slow_level_only_where_a_combination_would_be_lost(seed: int, strength: int) -> None:
     where = small(strength)
     whole = covering_array(all_kept(where), seed).rows
-    fewer = with_fewer_dear_levels(where, whole)
+    fewer = with_fewer_slow_levels(where, whole)
     assert covering_array(where, seed).rows == fewer
     assert missing(where, whole) == missing(where, fewer) == 0
-    assert dear_levels(where, fewer) < dear_levels(where, whole)
+    assert slow_levels(where, fewer) < slow_levels(where, whole)
     tried = 0
     for number, row in enumerate(fewer):
         if any(where.factors[place].levels[level] in _masks(where, place) for place, level in enumerate(row)):
@@ -89,25 +89,25 @@ def test_rows_keep_a_dear_level_only_where_a_combination_would_be_lost(seed: int
             continue
         for place, factor in enumerate(where.factors):
             ordinary = (*row[:place], factor.index[factor.base], *row[place + 1 :])
-            names = {one.name: one.levels[level] for one, level in zip(where.factors, ordinary, strict=True)}
-            if factor.levels[row[place]] in factor.dear and where.allows(names):
+            names = {named.name: named.levels[level] for named, level in zip(where.factors, ordinary, strict=True)}
+            if factor.levels[row[place]] in factor.slow and where.allows(names):
                 tried += 1
                 assert missing(where, [*fewer[:number], ordinary, *fewer[number + 1 :]])
     assert tried
 
 
-def test_nothing_is_changed_where_no_level_is_dear() -> None:
+def test_nothing_is_changed_where_no_level_is_slow() -> None:
     where = all_kept(small(2))
     rows = covering_array(where, 0).rows
-    assert with_fewer_dear_levels(where, rows) == rows
+    assert with_fewer_slow_levels(where, rows) == rows
 
 
 @pytest.mark.parametrize("profile", [QUICK, FULL], ids=lambda profile: profile.name)
-def test_the_rows_of_an_operator_have_fewer_dear_levels_and_all_combinations(profile: Profile) -> None:
+def test_the_rows_of_an_operator_have_fewer_slow_levels_and_all_combinations(profile: Profile) -> None:
     subject = Subject.on(TABLES.operator("CLIP"), DataType.FLOAT16, LEVEL, 0, profile)
     where = space(subject, TABLES.factors, profile.combinations)
     rows = covering_array(where, 0).rows
     result = counts(where, np.array(rows))
     assert result["pairs"]["asked"] > 1000
     assert all(group["missing"] == 0 for group in result.values())
-    assert dear_levels(where, rows) < 0.9 * dear_levels(where, covering_array(all_kept(where), 0).rows)
+    assert slow_levels(where, rows) < 0.9 * slow_levels(where, covering_array(all_kept(where), 0).rows)

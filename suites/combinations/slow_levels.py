@@ -1,8 +1,8 @@
-"""Fewer dear levels in the rows of a covering array: a row keeps one only for combinations that no other row has.
+"""Fewer slow levels in the rows of a covering array: a row keeps one only for combinations that no other row has.
 
 Rows are made for as many combinations as they can hold, so most of them end with a history or a large tensor, which
 take several times as long as an ordinary case. Later rows have many of those combinations as well. A row that needs a
-dear level for none of its combinations gets the base level in its place. What the array covers stays the same.
+slow level for none of its combinations gets the base level in its place. What the array covers stays the same.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Row = tuple[int, ...]
 """The position of the chosen level of each factor, in the factors' order."""
 
 
-def with_fewer_dear_levels(space: Space, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows, of which some have the base level where they had a dear one.
+def with_fewer_slow_levels(space: Space, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows, of which some have the base level where they had a slow one.
 
-    Every combination that is asked for still stands in a row. Rows with several dear levels come first. A row whose
+    Every combination that is asked for still stands in a row. Rows with several slow levels come first. A row whose
     levels mask others stays as it is.
 
     Args:
         space: what the rows are of.
         rows: a covering array of it.
     """
-    dear = {
-        place: frozenset(factor.index[name] for name in factor.dear)
+    slow = {
+        place: frozenset(factor.index[name] for name in factor.slow)
         for place, factor in enumerate(space.factors)
-        if factor.dear
+        if factor.slow
     }
     kept = list(rows)
-    if not dear:
+    if not slow:
         return tuple(kept)
     combinations = _Combinations(space, rows)
-    for number in sorted(range(len(rows)), key=lambda place: -_dear_levels(rows[place], dear)):
-        for place in sorted(dear, reverse=True):  # the tables have what runs before behind what the tensors are like
+    for number in sorted(range(len(rows)), key=lambda place: -_slow_levels(rows[place], slow)):
+        for place in sorted(slow, reverse=True):  # the last ones, histories, take most time
             row = kept[number]
             base = space.factors[place].index[space.factors[place].base]
-            if row[place] not in dear[place] or combinations.masks(row) or combinations.needs(row, place):
+            if row[place] not in slow[place] or combinations.masks(row) or combinations.needs(row, place):
                 continue
             ordinary = (*row[:place], base, *row[place + 1 :])
             if space.allows(_named(space, ordinary)):
@@ -53,8 +53,8 @@ def with_fewer_dear_levels(space: Space, rows: Sequence[Row]) -> tuple[Row, ...]
     return tuple(kept)
 
 
-def _dear_levels(row: Row, dear: dict[int, frozenset[int]]) -> int:
-    return sum(row[place] in levels for place, levels in dear.items())
+def _slow_levels(row: Row, slow: dict[int, frozenset[int]]) -> int:
+    return sum(row[place] in levels for place, levels in slow.items())
 
 
 def _named(space: Space, row: Row) -> dict[str, str]:
