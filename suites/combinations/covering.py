@@ -12,7 +12,6 @@ may leave none). The order of all choices comes from the seed, so that the same 
 from __future__ import annotations
 
 import bisect
-import itertools
 import operator
 import random
 from collections.abc import Iterable, Iterator
@@ -25,8 +24,9 @@ from numpy.typing import NDArray
 
 from dmlcts.suites.combinations.constraints import Relation
 from dmlcts.suites.combinations.factors import Space
-from dmlcts.suites.combinations.possible import asked, flat_offsets
-from dmlcts.suites.combinations.slow_levels import Row, with_fewer_slow_levels
+from dmlcts.suites.combinations.possible import asked
+from dmlcts.suites.combinations.sight import Row, Sight, in_sight
+from dmlcts.suites.combinations.slow_levels import with_fewer_slow_levels
 
 _WIDTHS = tuple((last + 1).bit_length() for last in range(256))  # a factor has fewer levels, a space fewer factors
 
@@ -95,9 +95,9 @@ class _Builder:
     def __init__(self, space: Space, seed: int) -> None:
         self.space = space
         self.random = random.Random(f"covering {seed}")  # noqa: S311  # an order of rows, no secret
-        self.offsets: list[int] = flat_offsets(space).tolist()
+        self.sight = Sight(space)
+        self.offsets, self.masking = self.sight.offsets, self.sight.masking
         self.sizes = [len(factor.levels) for factor in space.factors]
-        self.masking = [frozenset(factor.index[name] for name in factor.masks) for factor in space.factors]
         place = space.position
         self.standing: list[int] = []
         self.relations: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in space.factors]
@@ -116,12 +116,12 @@ class _Builder:
         wanted = asked(self.space, together)
         self.left = _Triples(wanted.copy()) if together > 2 else _Pairs(wanted)
         for row in self.rows:
-            self.left.strike(*self._parts(row))
+            self.left.strike(*self.sight.parts(row))
         while self.left.any():
             seed = dict(self._split(flat) for flat in self.left.most_missing(self.random))
             row = self._completed(seed, together)
             self.rows.append(row)
-            self.left.strike(*self._parts(row))
+            self.left.strike(*self.sight.parts(row))
 
     def _split(self, flat: int) -> tuple[int, int]:
         factor = bisect.bisect_right(self.offsets, flat) - 1
@@ -150,7 +150,9 @@ class _Builder:
             ):
                 raise AssertionError(f"no row has {seed}, though it was found possible")
             rows.append(tuple(row[factor] for factor in range(len(self.sizes))))
-        return max(rows, key=lambda candidate: self.left.gain(*self._parts(candidate))) if len(rows) > 1 else rows[0]
+        return (
+            max(rows, key=lambda candidate: self.left.gain(*self.sight.parts(candidate))) if len(rows) > 1 else rows[0]
+        )
 
     def _extended(self, trial: _Trial, chosen: int, standing: list[int], *, sparing: bool) -> bool:
         """Give the row a level of each further factor: whether there are such.
@@ -226,12 +228,6 @@ class _Builder:
             while other > last:
                 other = bits(width)
             some[last], some[other] = some[other], some[last]
-
-    def _parts(self, row: Row) -> tuple[list[int], list[int]]:
-        """The row's levels counted through: those that mask nothing, and those that mask the others."""
-        flat = [offset + level for offset, level in zip(self.offsets, row, strict=True)]
-        masks = [flat[factor] for factor, level in enumerate(row) if level in self.masking[factor]]
-        return [position for position in flat if position not in masks], masks
 
 
 class _Left(Protocol):
@@ -345,20 +341,10 @@ class _Triples:
         sums: list[int] = self.left[np.ix_(levels, first, masks[1:] or having)].sum((1, 2)).tolist()
         return sums
 
-    def _covered(self, others: list[int], masks: list[int]) -> tuple[NDArray[np.intp], ...]:
-        """The index of all triples that a row has in sight, each in every order."""
-        free = 3 - len(masks)
-        if free < 0:
-            return tuple(np.zeros(0, np.intp) for _ in range(3))
-        triples = [
-            order for rest in itertools.combinations(others, free) for order in itertools.permutations((*masks, *rest))
-        ]
-        return tuple(np.array(triples, np.intp).reshape(-1, 3).T)
-
     def gain(self, others: list[int], masks: list[int]) -> int:
         """As :meth:`_Left.gain`."""
-        return int(np.count_nonzero(self.left[self._covered(others, masks)]))
+        return int(np.count_nonzero(self.left[in_sight(others, masks, 3)]))
 
     def strike(self, others: list[int], masks: list[int]) -> None:
         """As :meth:`_Left.strike`."""
-        self.left[self._covered(others, masks)] = False
+        self.left[in_sight(others, masks, 3)] = False

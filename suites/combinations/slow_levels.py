@@ -7,24 +7,20 @@ slow level for none of its combinations gets the base level in its place. What t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmlcts.suites.combinations.factors import Space
-from dmlcts.suites.combinations.possible import asked, flat_offsets
-
-Row = tuple[int, ...]
-"""The position of the chosen level of each factor, in the factors' order."""
+from dmlcts.suites.combinations.possible import asked
+from dmlcts.suites.combinations.sight import Row, Sight, in_sight
 
 
 def with_fewer_slow_levels(space: Space, rows: Sequence[Row]) -> tuple[Row, ...]:
     """The rows, of which some have the base level where they had a slow one.
 
     Every combination that is asked for still stands in a row. Rows with several slow levels come first. A row whose
-    levels mask others stays as it is.
+    levels mask others stays as it is, and so does one that no constraint allows the base level.
 
     Args:
         space: what the rows are of.
@@ -43,7 +39,7 @@ def with_fewer_slow_levels(space: Space, rows: Sequence[Row]) -> tuple[Row, ...]
         for place in sorted(slow, reverse=True):  # the last ones, histories, take most time
             row = kept[number]
             base = space.factors[place].index[space.factors[place].base]
-            if row[place] not in slow[place] or combinations.masks(row) or combinations.needs(row, place):
+            if row[place] not in slow[place] or combinations.needs(row, place):
                 continue
             ordinary = (*row[:place], base, *row[place + 1 :])
             if space.allows(_named(space, ordinary)):
@@ -65,55 +61,31 @@ class _Combinations:
     """How many rows have each combination; levels are counted through."""
 
     def __init__(self, space: Space, rows: Sequence[Row]) -> None:
-        self._offsets: list[int] = flat_offsets(space).tolist()
-        self._masking = [frozenset(factor.index[name] for name in factor.masks) for factor in space.factors]
+        self._sight = Sight(space)
         self._asked = [asked(space, together) for together in range(1, space.strength + 1)]
         self._counts = [np.zeros(wanted.shape, np.int32) for wanted in self._asked]
         for row in rows:
             self.count(row, 1)
 
-    def masks(self, row: Row) -> list[int]:
-        """The levels of a row that mask the others."""
-        return [
-            offset + level
-            for offset, level, masking in zip(self._offsets, row, self._masking, strict=True)
-            if level in masking
-        ]
-
     def count(self, row: Row, change: int) -> None:
         """Count the combinations that a row has in sight, or count them out."""
-        masks = self.masks(row)
-        others = [level for level in self._flat(row) if level not in masks]
+        parts = self._sight.parts(row)
         for together, counts in enumerate(self._counts, 1):
-            if not masks:
-                counts[np.ix_(*([others] * together))] += change  # a level beside itself is asked for nowhere
-            elif together >= len(masks):
-                counts[_orders(others, masks, together)] += change
+            counts[in_sight(*parts, together)] += change
 
     def needs(self, row: Row, place: int) -> bool:
-        """Whether no other row has some asked combination of the level at a place; of a row whose levels mask nothing.
+        """Whether no other row has some asked combination of a row's level, or a level of the row masks the others.
 
         Args:
             row: the row.
             place: the place of the level's factor.
         """
-        flat = self._flat(row)
+        flat, masks = self._sight.parts(row)
+        if masks:
+            return True
         level = flat.pop(place)
         for together, (wanted, counts) in enumerate(zip(self._asked, self._counts, strict=True), 1):
             rest = np.ix_(*([flat] * (together - 1)))
             if (wanted[level][rest] & (counts[level][rest] < 2)).any():  # the row itself is one
                 return True
         return False
-
-    def _flat(self, row: Row) -> list[int]:
-        return [offset + level for offset, level in zip(self._offsets, row, strict=True)]
-
-
-def _orders(others: list[int], masks: list[int], together: int) -> tuple[NDArray[np.intp], ...]:
-    """The index of all combinations of so many levels in which all masking ones are, each in every order."""
-    every = [
-        order
-        for rest in itertools.combinations(others, together - len(masks))
-        for order in itertools.permutations((*masks, *rest))
-    ]
-    return tuple(np.array(every, np.intp).reshape(-1, together).T)

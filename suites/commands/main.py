@@ -147,16 +147,14 @@ def selftest(
             f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
         )
         return
-    if record_path is not None or kills_path is not None:
-        from dmlcts.suites.proof import record
+    if kills_path is not None:
+        _print_kills(Path(kills_path))
+        return
+    if record_path is not None:
+        from dmlcts.suites.proof.record import record
 
-        if kills_path is not None:
-            kills = record.load_record(Path(kills_path))
-        else:
-            path, seed = Path(record_path or ""), (seeds or (0,))[0]
-            kills = record.record(seed, workers or os.cpu_count() or 1, complain, names, path)
-        for line in record.summary(kills):
-            print_line(line)
+        record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names, Path(record_path))
+        _print_kills(Path(record_path))
         return
     proof = proving.prove(
         seeds or (0,),
@@ -295,3 +293,11 @@ for _command in (
 
 if __name__ == "__main__":
     main()
+
+
+def _print_kills(path: Path) -> None:
+    """Print what a record of kills says."""
+    from dmlcts.suites.proof.record import load_record, summary
+
+    for line in summary(load_record(path)):
+        print_line(line)

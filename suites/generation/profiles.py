@@ -18,7 +18,7 @@ class Profile:
         examples: how many cases a test draws.
         covering: whether layouts, memory and state are tried on signatures that stand for all.
         shares_out: whether cases on which the type has no bearing are shared out among an operator's signatures; where
-            there are several, those about layouts too; where there are many, those of scales.
+            there are many, those of layouts and scales too.
         combinations: the profile of the table of factors whose combinations are covered.
         every_partner: whether each number is tried beside every partner that a test knows, and not beside some.
         every_place: whether a layout that others have as well is tried at each rank and place, and not by turns.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
 SPECIAL = 90
 """How many special elements there are, the first half of them of the same kind in every input."""
 
+_Place = TypeVar("_Place")
 Sizes = tuple[int, ...]
 Made = Callable[[DataType], TensorDesc]
 """Makes a tensor of an element type."""
@@ -159,6 +160,11 @@ def special_elements(subject: Subject) -> Elements:
         alike = np.resize(each, SPECIAL // 2)
         arrays[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
     return subject.of_arrays(arrays)
+
+
+def places_in_turn(subject: Subject, places: Sequence[_Place], turn: int) -> Sequence[_Place]:
+    """All places, or in quick the one whose turn it is."""
+    return places if subject.profile.every_place else places[(turn + subject.seed) % len(places) :][:1]
 
 
 def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Streams) -> Iterator[Case]:

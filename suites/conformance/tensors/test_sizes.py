@@ -13,6 +13,7 @@ from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
 from dmlcts.suites.conformance.having import few_bytes
+from dmlcts.suites.conformance.tensors.describing import places_in_turn
 from dmlcts.suites.generation.covering_subjects import of_few_bytes, whole
 from dmlcts.suites.generation.drawn.draws import drawn_cases
 from dmlcts.suites.generation.drawn.layouts import Kinds
@@ -26,10 +27,10 @@ _FEW_VALUES = 1021  # another one; tests of values have more values in their pla
 WORKGROUPS = 65536  # one more than one dispatch takes; times 256 it is past 2^24 as well, where FLOAT32 ends counting
 
 
-def _of_count(subject: Subject, count: int) -> Case:
+def _of_count(subject: Subject, count: int, period: int = _FEW_VALUES) -> Case:
     attributes = subject.revealing()
     operator = subject.describe(subject.flat(count), attributes)
-    values = subject.distinct(_FEW_VALUES).streams
+    values = subject.distinct(period).streams
     return Case(operator, values, subject.values_clause(attributes), "tensor.position")
 
 
@@ -101,9 +102,7 @@ def _past_the_largest_grid(subject: Subject, judge: Judge) -> None:
         if signature in known and (claimed is None or signature.data_type in claimed)
     )
     count = WORKGROUPS * 256 + 37 if next(taken, None) == subject.signature else 2 * _PERIOD + 37
-    attributes = subject.revealing()
-    operator, values = subject.describe(subject.flat(count), attributes), subject.distinct(_PERIOD).streams
-    judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
+    judge(_of_count(subject, count, _PERIOD))
 
 
 @checks("tensor.position")
@@ -118,7 +117,7 @@ def test_row_lengths_that_do_not_divide_well(subject: Subject, judge: Judge) -> 
     cases = []
     ranks = sorted({2, 4, subject.ranks[-1]} & set(subject.ranks))
     for turn, length in enumerate((3, 7, 11, 41, 47, 49, 55, 61, 82, 83, 94, 97, 98, 103, 107)):
-        for rank in ranks if subject.profile.every_place else ranks[(turn + subject.seed) % len(ranks) :][:1]:
+        for rank in places_in_turn(subject, ranks, turn):
             sizes = (*([1] * (rank - 2)), 101, length)
             strides = (*([101 * (length + 1)] * (rank - 2)), length + 1, 1)
             for source in (None, strides):
@@ -144,8 +143,7 @@ def test_divided_positions_past_2_17(subject: Subject, judge: Judge) -> None:
         sizes = (*([1] * (rank - 3)), 47, 47, 61) if rank > 2 else (2161, 61)
         rows = math.prod(sizes[:-1])
         padded = (*([62 * rows] * (rank - 3)), 62 * 47, 62, 1) if rank > 2 else (62, 1)
-        sources = (None, padded)
-        for source in sources if subject.profile.every_place else sources[(rank + subject.seed) % 2 :][:1]:
+        for source in places_in_turn(subject, (None, padded), rank):
             operator = subject.describe(sizes, attributes, source, None)
             cases.append(Case(operator, values, clause, "tensor.position"))
     judge.all(cases)

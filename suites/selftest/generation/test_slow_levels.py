@@ -12,11 +12,12 @@ import pytest
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.suites.combinations.building import space
 from dmlcts.suites.combinations.constraints import Relation
-from dmlcts.suites.combinations.coverage import counts
+from dmlcts.suites.combinations.coverage import counts, covered
 from dmlcts.suites.combinations.covering import covering_array
 from dmlcts.suites.combinations.factors import Factor, Space
-from dmlcts.suites.combinations.possible import asked, flat_offsets
-from dmlcts.suites.combinations.slow_levels import Row, with_fewer_slow_levels
+from dmlcts.suites.combinations.possible import asked
+from dmlcts.suites.combinations.sight import Row, Sight
+from dmlcts.suites.combinations.slow_levels import with_fewer_slow_levels
 from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.first_three import first_three
@@ -53,24 +54,11 @@ def slow_levels(where: Space, rows: Sequence[Row]) -> int:
 
 
 def missing(where: Space, rows: Sequence[Row]) -> int:
-    """How many asked combinations of one, two or three levels stand in no row, each looked for by itself."""
-    offsets = flat_offsets(where).tolist()
-    lacking = 0
-    for together in range(1, where.strength + 1):
-        standing = np.zeros([sum(len(factor.levels) for factor in where.factors)] * together, bool)
-        for row in rows:
-            masks = {
-                place for place, level in enumerate(row) if where.factors[place].levels[level] in _masks(where, place)
-            }
-            for places in itertools.permutations(range(len(row)), together):
-                if masks <= set(places):
-                    standing[tuple(offsets[place] + row[place] for place in places)] = True
-        lacking += int((asked(where, together) & ~standing).sum())
-    return lacking
-
-
-def _masks(where: Space, place: int) -> frozenset[str]:
-    return where.factors[place].masks
+    """How many asked combinations of one, two or three levels stand in no row."""
+    return sum(
+        int((asked(where, together) & ~covered(where, np.array(rows), together)).sum())
+        for together in range(1, where.strength + 1)
+    )
 
 
 @pytest.mark.parametrize("strength", [2, 3])
@@ -84,7 +72,7 @@ def test_rows_keep_a_slow_level_only_where_a_combination_would_be_lost(seed: int
     assert slow_levels(where, fewer) < slow_levels(where, whole)
     tried = 0
     for number, row in enumerate(fewer):
-        if any(where.factors[place].levels[level] in _masks(where, place) for place, level in enumerate(row)):
+        if Sight(where).parts(row)[1]:
             assert row == whole[number], "what masks others is left alone"
             continue
         for place, factor in enumerate(where.factors):
