@@ -25,7 +25,11 @@ from dmlcts.reports.summaries.fault_groups import Fault, fault_of
 from dmlcts.specs import DmlctsError, UsageError
 from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
-from dmlcts.suites.generation.drawn.seeding import draw_from_the_run_seed, draw_from_the_seed_alone
+from dmlcts.suites.generation.drawn.seeding import (
+    draw_for_the_first_time,
+    draw_from_the_run_seed,
+    draw_from_the_seed_alone,
+)
 from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.options.pytest_options import add_options, typed_options
 from dmlcts.suites.options.table import OPTIONS
@@ -165,6 +169,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             draw_from_the_run_seed(function, settings.seed)
         kept.append(item)
     collect_rarely()  # what was collected stays as well
+    draw_for_the_first_time()
     config.stash[COLLECTION] = Collection(mine, counted)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -215,8 +220,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Collect garbage as often as before; not at all in a process of pytest-xdist, which ends with it."""
-    if hasattr(config, "workerinput"):
-        gc.freeze()  # pytest looks for garbage next, among all that was kept
+    """Collect garbage as often as before, but not what was kept: pytest looks for garbage next."""
+    gc.freeze()
     if (before := config.stash.get(_THRESHOLDS, None)) is not None:
         gc.set_threshold(*before)

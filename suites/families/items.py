@@ -19,6 +19,7 @@ from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import signatures
+from dmlcts.suites.cases.allocation import collect_now
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.families.family import CONFORMANCE, Family, Probe, family_of
@@ -90,24 +91,26 @@ class FamilyItem(pytest.Item):
             if gone:
                 records.append(ItemRecord(self._named(probe), Outcome.SKIPPED, 0.0, reason=f"not tried: {gone}"))
                 continue
-            record, error = self._found(probe, run.bench)
+            record, gone = self._found(probe, run.bench)
             records.append(record)
-            if isinstance(error, DeviceGone):
-                gone = self.session.shouldstop = one_line(error)
+            if record.failures:
+                collect_now()
+            if gone:
+                self.session.shouldstop = gone
+        self.config.stash[TRIMMER].look()  # tests with large tensors have freed them by now
         self.record = joined(self.nodeid, time.perf_counter() - begun, records)
         if self.record.outcome.breaks_conformance:
             raise Broken(self.record)
         if self.record.outcome.did_not_run:
             pytest.skip(self.record.reason)
 
-    def _found(self, probe: Probe, bench: Bench) -> tuple[ItemRecord, BaseException | None]:
-        """What a probe found, and what it ended with; its cases are given free before the next begins."""
+    def _found(self, probe: Probe, bench: Bench) -> tuple[ItemRecord, str]:
+        """What a probe found, and how the device was lost for good, "" where it was not; its cases end with it."""
         settings = self.config.stash[RUN].settings
         attempt = probe.attempt(bench, settings.subject(probe.table, probe.signature, bench.level))
-        self.config.stash[TRIMMER].look()  # a test with large tensors has freed them by now
         test = self._named(probe)
         record = probe_record(test, attempt.judge, attempt.error, attempt.seconds, settings, self._account)
-        return record, attempt.error
+        return record, one_line(attempt.error) if isinstance(attempt.error, DeviceGone) else ""
 
     def _named(self, probe: Probe) -> str:
         """A probe's name, as that of a test function of the module."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import hypothesis
+from hypothesis import strategies
 from hypothesis.internal.conjecture import providers
 
 
@@ -21,6 +22,11 @@ def draw_from_the_seed_alone() -> None:
         nothing = Constants()
         providers._get_local_constants = lambda: nothing  # there is no setting for it
         providers.CONSTANTS_CACHE.cache.clear()
+
+
+def draw_for_the_first_time() -> None:
+    """Draw something: the first time, Hypothesis looks for garbage among all that there is, which takes long later."""
+    hypothesis.find(strategies.none(), lambda _: True, settings=hypothesis.settings(database=None))
 
 
 def draw_from_the_run_seed(test: Any, seed: int) -> None:

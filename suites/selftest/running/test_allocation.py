@@ -82,7 +82,7 @@ def test_garbage_is_collected_rarely_from_collecting_tests_on_and_as_before_afte
     words = [sys.executable, "-c", _COLLECTED]
     run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path)
     lines = run.stdout.splitlines()
-    assert "while tests are collected (100000, 50, 100)" in lines
+    assert "while tests are collected (10000000, 10, 10)" in lines
     assert "while tests are collected (700, 10, 10)" not in lines
-    assert "during (100000, 50, 100) True" in lines
+    assert "during (10000000, 10, 10) True" in lines
     assert lines[-1] == "after (700, 10, 10)"
