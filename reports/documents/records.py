@@ -146,6 +146,8 @@ def _list_of(read: _Reader) -> _Reader:
     def list_of(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
             raise _MemberError("", f"{_shown(value)} is no list", "write a list")
+        if read is _text and all(type(member) is str for member in value):  # thousands of short ones
+            return tuple(value)
         return tuple(_each(read, value))
 
     return list_of
@@ -195,6 +197,17 @@ def _readers(record: Hashable) -> dict[str, _Reader]:
 
 
 @functools.cache
+def _members(record: Hashable) -> tuple[tuple[str, object, _Reader], ...]:
+    """The name of each member of a class of records, the one type that needs no reading, and what reads others."""
+    annotations = get_type_hints(record)
+    settled = (str, int, *_WORDS)
+    return tuple(
+        (name, annotations[name] if annotations[name] in settled else None, read)
+        for name, read in _readers(record).items()
+    )
+
+
+@functools.cache
 def _optional(record: Hashable) -> frozenset[str]:
     """The members of a class of records that JSON may lack."""
     return frozenset(member.name for member in fields(cast(Any, record)) if member.metadata.get("optional"))
@@ -216,8 +229,11 @@ class _Record:
 
     def __post_init__(self) -> None:
         try:
-            for name, read in _readers(cast(Any, type(self))).items():
-                object.__setattr__(self, name, _member(read, self.__dict__, name))
+            members = self.__dict__
+            for name, settled, read in _members(cast(Any, type(self))):
+                value = members[name]
+                if type(value) is not settled or (settled is int and value < 0):
+                    members[name] = _member(read, members, name)
             self._check()
         except _MemberError as error:
             raise RecordError(type(self).__name__, error.pointer, error.cause, error.mend) from None

@@ -61,10 +61,15 @@ class _Encoder:
         self._wide = tuple(name for name, row in table.tensors.items() if row.elements is None)
         self._digits = _Digits(self._named)
         self._kinds: dict[Hashable, _Kind | None] = {}
+        self._texts: dict[int, str] = {}
 
     def text(self, row: int) -> str:
         """The levels of a number, as :func:`encoded` writes them."""
-        return "".join(_WRITTEN[row >> _BITS * place & _FACTOR] for place in range(len(self._named)))
+        text = self._texts.get(row)
+        if text is None:
+            shifts = range(0, _BITS * len(self._named), _BITS)
+            text = self._texts[row] = "".join([_WRITTEN[row >> shift & _FACTOR] for shift in shifts])
+        return text
 
     def kind(self, operator: OperatorDesc) -> _Kind | None:
         """What is the same of all descriptions of a kind; ``None`` where nothing is counted of them."""
