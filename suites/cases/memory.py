@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,7 +34,6 @@ _PATTERN_BYTES = (1 << 20) + 7  # odd, so that the pattern's repetition never fa
 _TURN_BYTES = 104_729  # a prime: by so much the pattern is turned from one dispatch of a relation to the next
 _STOCK_BYTES = 1 << 16
 _MASK_ELEMENTS = 64  # elements by which steady masks know a dispatch
-_WORDS_AT_ONCE = 1 << 14
 _INNER_BITS = np.uint64(0x7E7E_7E7E_7E7E_7E7E)
 _HIGHEST_BITS = np.uint64(0x8080_8080_8080_8080)
 _ONE = np.uint64(1)
@@ -93,6 +92,7 @@ class Masks:
     Every byte of a mask has one of its bits 1 to 6 set: no byte stands where it is expected, and what is written in
     part shows in each part. The other two bits of a byte are even chances by themselves. So the poison of a truth value
     (0 or 1) and of a sign reveals nothing, and of any other byte thousands of dispatches reveal bits 1 to 6 at most.
+    A mask repeats after 64 KiB: whoever knows nothing of what is right knows no more of it for that.
 
     Args:
         key: what all masks follow from; ``None`` for random bytes of the system.
@@ -113,9 +113,7 @@ class Masks:
             inputs: 1-D, elements that it is given.
         """
         place = zlib.crc32(inputs[:_MASK_ELEMENTS].tobytes()) % (_STOCK_BYTES // 8) if self._steady else 0
-        if size <= _STOCK_BYTES:
-            return Mask(self._taken(-(-size // 8), place), ())
-        return Mask(None, tuple(int(word) for word in self._taken(4, place)))
+        return Mask(self._taken(-(-min(size, _STOCK_BYTES) // 8), place))
 
     def _taken(self, words: int, place: int) -> NDArray[np.uint64]:
         if self._stock.size < place + words:
@@ -132,53 +130,38 @@ class Mask:
     """The mask of one dispatch.
 
     Attributes:
-        words: its bytes, where they are few.
-        key: what they follow from where they are many, so that nobody has to keep them.
+        words: its bytes, 64-bit; those of many outputs repeat.
     """
 
-    words: NDArray[np.uint64] | None
-    key: tuple[int, ...]
+    words: NDArray[np.uint64]
 
-    def over(self, values: Array, piece: int = 0, out: Array | None = None) -> Array:
+    def over(self, values: Array, out: Array | None = None) -> Array:
         """The values changed by the mask; changed once more they are what they were.
 
         Args:
-            values: 1-D, contiguous: the outputs, or a piece of many.
-            piece: its number; each has a mask of its own.
+            values: 1-D, contiguous: the outputs, or a piece of many that begins where the mask does.
             out: 1-D, contiguous, of the values' type, where they go; by default a new array.
         """
         bits = np.dtype(f"u{values.dtype.itemsize}")
-        source = values.view(bits)
+        source, mask = values.view(bits), self.words.view(bits)
         changed = np.empty(values.size, bits) if out is None else out.view(bits)
-        if self.words is not None:
-            np.bitwise_xor(self.words.view(bits)[: values.size], source, out=changed)
+        if values.size <= mask.size:
+            np.bitwise_xor(source, mask[: values.size], out=changed)
             return changed.view(values.dtype)
-        start = 0
-        for words in _drawn_parts(np.random.SFC64([*self.key, piece]), -(-values.nbytes // 8)):
-            mask = words.view(bits)
-            place = slice(start, min(start + mask.size, values.size))
-            np.bitwise_xor(mask[: place.stop - start], source[place], out=changed[place])
-            start = place.stop
+        whole, rows = values.size // mask.size * mask.size, (-1, mask.size)
+        np.bitwise_xor(source[:whole].reshape(rows), mask, out=changed[:whole].reshape(rows))
+        np.bitwise_xor(source[whole:], mask[: values.size - whole], out=changed[whole:])
         return changed.view(values.dtype)
 
 
 def _drawn(generator: np.random.SFC64, words: int) -> NDArray[np.uint64]:
-    return np.concatenate([*_drawn_parts(generator, words)])
-
-
-def _drawn_parts(generator: np.random.SFC64, words: int) -> Iterator[NDArray[np.uint64]]:
-    """The words of a mask, a part after another, so that what is done with a part finds it in the cache."""
-    lacking = np.empty(min(words, _WORDS_AT_ONCE), np.uint64)
-    for start in range(0, words, _WORDS_AT_ONCE):
-        part: NDArray[np.uint64] = generator.random_raw(min(_WORDS_AT_ONCE, words - start))
-        without = lacking[: part.size]
-        np.bitwise_and(part, _INNER_BITS, out=without)
-        np.add(without, _INNER_BITS, out=without)
-        np.invert(without, out=without)
-        np.bitwise_and(without, _HIGHEST_BITS, out=without)  # of each byte without one of its bits 1 to 6
-        np.right_shift(without, _ONE, out=without)
-        np.bitwise_xor(part, without, out=part)
-        yield part
+    drawn: NDArray[np.uint64] = generator.random_raw(words)
+    without = drawn & _INNER_BITS
+    without += _INNER_BITS
+    np.invert(without, out=without)
+    without &= _HIGHEST_BITS  # of each byte without one of its bits 1 to 6
+    without >>= _ONE
+    return drawn ^ without
 
 
 def drawn_masks() -> Masks:
@@ -335,9 +318,9 @@ class Arena:
             return
         flat, period = view.reshape(-1), outputs.size
         wound = outputs if period == count else repeated(outputs, min(period + piece, count))
-        for number, start in enumerate(range(0, count, piece)):
+        for start in range(0, count, piece):
             end, first = min(start + piece, count), start % period
-            mask.over(wound[first : first + end - start], number, flat[start:end])
+            mask.over(wound[first : first + end - start], flat[start:end])
 
     def poisoned(self, case: Case, poison: Array | None = None) -> Arena:
         """The arena as it is to be dispatched on, with a copy of its memory.

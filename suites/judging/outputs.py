@@ -168,10 +168,10 @@ def _wrong_before(oracle: Oracle, execution: Execution, expected: Array | Mask, 
         inputs = {name: array[:end] for name, array in execution.inputs.items()}
         return oracle.judge(inputs, execution.output[:end], expected[:end])
     wrong = []
-    for number, start in enumerate(range(0, end, PIECE)):
+    for start in range(0, end, PIECE):
         place = slice(start, min(start + PIECE, end))
         inputs = {name: array[place] for name, array in execution.inputs.items()}
-        outputs = expected.over(execution.poison[place], number)
+        outputs = expected.over(execution.poison[place])
         wrong.append(oracle.judge(inputs, execution.output[place], outputs) + start)
     return np.concatenate(wrong)
 
@@ -286,7 +286,7 @@ def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Ma
         outputs: one acceptable output for each element; where they are fewer, they repeat.
 
     Returns:
-        The outputs; of many the mask that the poison is changed by to be these, which takes no memory.
+        The outputs; of many the mask that the poison is changed by to be these, which takes little memory.
     """
     if case.placement.in_place:
         return outputs

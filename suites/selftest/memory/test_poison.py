@@ -130,11 +130,17 @@ def test_every_dispatch_has_a_mask_of_its_own_unless_it_is_steady(count: int) ->
 def test_a_mask_laid_twice_over_values_gives_them_back(data_type: Any, count: int) -> None:
     values = (np.arange(count) % 250).astype(data_type)
     mask = Masks().mask(values.nbytes, values)
-    for piece in (0, 1):
-        poison = mask.over(values, piece)
-        assert poison.dtype == values.dtype
-        assert (poison.view(np.uint8) != values.view(np.uint8)).all()
-        assert (mask.over(poison, piece).view(np.uint8) == values.view(np.uint8)).all()
+    for some in (values, values[: count // 2]):
+        poison = mask.over(some)
+        assert poison.dtype == some.dtype
+        assert (poison.view(np.uint8) != some.view(np.uint8)).all()
+        assert (mask.over(poison).view(np.uint8) == some.view(np.uint8)).all()
+
+
+def test_a_mask_of_many_bytes_repeats_after_64_kib() -> None:
+    drawn = _bytes(Masks(7), 3 << 16)
+    assert len(np.unique(drawn[: 1 << 16].reshape(-1, 8), axis=0)) == 1 << 13
+    assert np.array_equal(drawn, np.tile(drawn[: 1 << 16], 3))
 
 
 @pytest.mark.parametrize("turn", [0, 3])

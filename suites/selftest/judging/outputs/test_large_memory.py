@@ -27,6 +27,7 @@ from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.test_judging import bench
 
 TABLES = load_tables()
+MASK = Mask(np.arange(1, 6, dtype=np.uint64) * np.uint64(0x0A1B_3C5D_7E9F))
 STREAMS = {"seven values": Values.of(np.arange(-3.5, 3.5), DataType.FLOAT32), "bulk": Values.bulk(DataType.FLOAT32, 5)}
 
 
@@ -173,7 +174,7 @@ def test_expected_outputs_that_repeat_are_masked_as_if_each_were_given(
     period: int, piece: int, strides: Sequence[int] | None
 ) -> None:
     test_case = case(clip(tensor((40,)), tensor((40,), strides=strides)), values=[1])
-    mask = Mask(None, (1, 2, 3, 4))
+    mask = MASK
     results = []
     for outputs in (np.arange(period, dtype=np.int8), np.arange(40, dtype=np.int8) % np.int8(period)):
         arena = Arena.prepare(test_case)
@@ -190,7 +191,11 @@ def test_only_elements_that_are_filled_afterwards_may_hold_anything_before(
     count = 1 << 17
     laid = tensor((count,), strides=strides)
     test_case = case(clip(laid, laid), values=[1, 2, 3], placement=placement)
-    mask, outputs, results = Mask(None, (1, 2, 3, 4)), np.arange(count).astype(np.int8), []
+    mask, outputs, results = (
+        MASK,
+        np.arange(count).astype(np.int8),
+        [],
+    )
     for poisoned in (False, True):
         arena = Arena.prepare(test_case, lambda size: np.full(size, 0xFF, np.uint8), poisoned=poisoned)
         if not placement.in_place:

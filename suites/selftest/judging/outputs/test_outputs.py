@@ -72,7 +72,7 @@ class Complements(Masks):
     """Not drawn: every bit is changed."""
 
     def mask(self, size: int, inputs: Array) -> Mask:
-        return Mask(np.full(-(-size // 8), -1, np.int64).view(np.uint64), ())
+        return Mask(np.full(-(-size // 8), -1, np.int64).view(np.uint64))
 
 
 @pytest.mark.parametrize(
