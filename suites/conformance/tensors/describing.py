@@ -69,6 +69,20 @@ def written_out(made: Made, *zeros: int) -> Made:
     return strided
 
 
+def both_forms(subject: Subject, made: Made, turn: int, *zeros: int) -> Sequence[Made]:
+    """The tensors without strides and with strides given; in quick the types of an operator have one each, by turns.
+
+    Args:
+        subject: what is described.
+        made: makes those without.
+        turn: the number of what is described, which turns the types over.
+        zeros: dimensions along which the strides given are 0.
+    """
+    forms = (made, written_out(made, *zeros))
+    first = (turn + subject.table.data_types.index(subject.data_type)) % len(forms)
+    return forms[first:][:1] if subject.profile.shares_out else forms
+
+
 def described(subject: Subject, usual: Made, odd: Mapping[str, TensorDesc] | None = None) -> OperatorDesc:
     """A description whose tensors are all made alike, each of its own type, but for those given."""
     tensors = {}

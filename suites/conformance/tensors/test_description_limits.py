@@ -22,7 +22,6 @@ from dmlcts.suites.conformance.tensors.describing import (
     attribute_turns,
     by_turns,
     compared,
-    each_odd,
     low_rank,
     odd_alone,
     packed,
@@ -93,17 +92,17 @@ def test_a_dimension_of_one_anywhere_counts(subject: Subject, judge: Judge) -> N
     """One dimension of size 1 more, before, between and behind the others, at every rank, on each tensor in turn."""
     clause = subject.clause("constraint.dimension-count")
     names = list(compared(subject, "DimensionCount").items())
-    cases: list[Case] = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         whole = packed(SIZES[:rank])
-        cases.append(accepted(subject, clause, whole))
+        cases.append(partial(accepted, subject, clause, whole))
         if rank == 8:
             continue
         for axis in range(rank + 1):
             longer = packed((*SIZES[:axis], 1, *SIZES[axis:rank]))
             odd = written_out(longer) if (rank + axis) % 2 else longer
-            cases += each_odd(subject, clause, whole, odd, dict([names[(axis + 1) % len(names)]]))
-    _judged(subject, judge, cases)
+            cases.append(partial(odd_alone, subject, clause, whole, odd, *names[(axis + 1) % len(names)]))
+    _judged(subject, judge, _share(subject, cases))
 
 
 @checks("constraint.data-type")

@@ -17,6 +17,7 @@ from dmlcts.suites.conformance.tensors.describing import (
     Made,
     accepted,
     attribute_turns,
+    both_forms,
     compared,
     crossed,
     each_odd,
@@ -145,15 +146,18 @@ def test_later_levels_are_characterised(subject: Subject, judge: Judge) -> None:
 
 @checks("constraint.data-type")
 def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> None:
-    """Every other listed type on each tensor that must agree with others, with strides too; equal types pass."""
+    """Every other listed type on each tensor that must agree with others, with strides too; equal types pass.
+
+    Here and below, in quick the types of an operator take tensors with strides and without by turns.
+    """
     clause = subject.clause("constraint.data-type")
     usual = packed(_obliged_sizes(subject))
     cases = [
         refused(subject, clause, usual, {name: tensor_like(subject, name, made, other)})
-        for name, data_type in list(compared(subject, "DataType").items())[1:]
-        for other in subject.table.types_of(name)
+        for place, (name, data_type) in enumerate(list(compared(subject, "DataType").items())[1:])
+        for turn, other in enumerate(subject.table.types_of(name), place)
         if other is not data_type
-        for made in (usual, written_out(usual))
+        for made in both_forms(subject, usual, turn)
     ]
     _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
@@ -207,9 +211,9 @@ def test_different_dimension_counts_are_refused(subject: Subject, judge: Judge) 
     names = dict(list(compared(subject, "DimensionCount").items())[1:])
     cases = [
         case
-        for other in ((1, *sizes), (*sizes, 1), sizes[1:])
+        for turn, other in enumerate(((1, *sizes), (*sizes, 1), sizes[1:]))
         if 1 <= len(other) <= 8
-        for made in (packed(other), written_out(packed(other)))
+        for made in both_forms(subject, packed(other), turn)
         for case in each_odd(subject, clause, packed(sizes), made, names)
     ]
     _judged(subject, judge, [*cases, accepted(subject, clause, packed(sizes))])
@@ -225,14 +229,14 @@ def test_different_sizes_are_refused(subject: Subject, judge: Judge) -> None:
     sizes = (2, 3, 4, 5) if 4 in subject.ranks else SIZES[: subject.ranks[-1]]
     usual, names = packed(sizes), compared(subject, "Sizes")
     cases: list[Case] = []
-    for axis in (0, len(sizes) - 1):
-        for other in (sizes[axis] + 1, sizes[axis] - 1, 1):
+    for place, axis in enumerate((0, len(sizes) - 1)):
+        for turn, other in enumerate((sizes[axis] + 1, sizes[axis] - 1, 1), place):
             changed = (*sizes[:axis], other, *sizes[axis + 1 :])
             if changed != sizes and all(changed):
-                for made in (packed(changed), written_out(packed(changed), axis)):
+                for made in both_forms(subject, packed(changed), turn, axis):
                     cases += each_odd(subject, clause, usual, made, names)
     if len(sizes) > 1:
-        for made in (packed(sizes[::-1]), written_out(packed(sizes[::-1]))):
+        for made in both_forms(subject, packed(sizes[::-1]), 0):
             cases += each_odd(subject, clause, usual, made, names)
     _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
