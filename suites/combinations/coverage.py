@@ -288,7 +288,9 @@ def _ascending(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
     offsets = flat_offsets(space)
     masked = np.zeros(rows.shape, bool)
     for place, factor in enumerate(space.factors):
-        masked[:, place] = np.isin(rows[:, place], [factor.index[name] for name in factor.masks])
+        if factor.masks:
+            masking = np.array([*(level in factor.masks for level in factor.levels), False])  # -1 stands for none
+            masked[:, place] = masking[rows[:, place]]
     count = sum(len(factor.levels) for factor in space.factors)
     kept = np.array(list(itertools.combinations(range(len(space.factors)), together)))  # each with all rows at once
     bits = 1 << np.arange(len(space.factors))  # a row's factors as one number
