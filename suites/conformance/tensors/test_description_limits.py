@@ -39,6 +39,7 @@ Sizes = tuple[int, ...]
 SIZES = (3, 5, 2, 7, 3, 2, 5, 4)  # no size equals its neighbours, so that none passes for another
 HUGE = 1 << 31
 MOST = (1 << 32) - 1
+_PARTS = 8  # among so many types of an operator the cases are shared out in quick
 
 
 def _replaced(sizes: Sizes, axis: int, size: int) -> Sizes:
@@ -51,7 +52,7 @@ def _share(subject: Subject, cases: Sequence[Callable[[], Case]]) -> list[Case]:
     What the rules say here does not depend on the type. Only those that are taken are made.
     """
     types = subject.table.data_types
-    parts = min(5, len(types))
+    parts = min(_PARTS, len(types))
     first = types.index(subject.data_type) % parts
     return [make() for make in (cases[first::parts] if subject.profile.shares_out else cases)]
 
