@@ -28,7 +28,7 @@ from dmlcts.suites.judging.refusals import explained, stopped
 
 _MOST_CASES = 256
 _LEAST_CASES = 3
-_MOST_BYTES = 4 << 20
+_MOST_BYTES = 8 << 20
 _HISTORIES = frozenset(
     (
         "again",
