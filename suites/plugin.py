@@ -24,7 +24,7 @@ from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.fault_groups import Fault, fault_of
 from dmlcts.specs import DmlctsError, UsageError
 from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
-from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
+from dmlcts.suites.families.items import ALONE, RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
 from dmlcts.suites.generation.drawn.seeding import (
     draw_for_the_first_time,
     draw_from_the_run_seed,
@@ -168,7 +168,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if function is not None and hasattr(function, "hypothesis"):
             draw_from_the_run_seed(function, settings.seed)
         kept.append(item)
-    collect_rarely()  # what was collected stays as well
+    config.stash[ALONE] = all(isinstance(item, FamilyItem) for item in items)
+    collect_rarely(hardly=config.stash[ALONE])  # what was collected stays as well
     draw_for_the_first_time()
     config.stash[COLLECTION] = Collection(mine, counted)
     if dropped:
@@ -220,7 +221,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Collect garbage as often as before, but not what was kept: pytest looks for garbage next."""
-    gc.freeze()
+    """Collect garbage as often as before; not at all in a process of pytest-xdist, which ends with it."""
+    if hasattr(config, "workerinput"):
+        gc.freeze()  # pytest looks for garbage next, among all that was kept
     if (before := config.stash.get(_THRESHOLDS, None)) is not None:
         gc.set_threshold(*before)

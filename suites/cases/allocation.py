@@ -8,7 +8,8 @@ import platform
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # mallopt's numbers in glibc's malloc.h
 _LARGEST = (1 << 31) - 1
-_RARELY = (10_000_000, 10, 10)
+_RARELY = (100_000, 50, 100)
+_HARDLY = (10_000_000, 10, 10)
 
 
 def keep_freed_memory() -> bool:
@@ -26,18 +27,22 @@ def keep_freed_memory() -> bool:
     return bool(library.mallopt(_MMAP_THRESHOLD, 1 << 30)) and bool(library.mallopt(_TRIM_THRESHOLD, _LARGEST))
 
 
-def collect_rarely() -> tuple[int, int, int]:
-    """Leave what is there out of collections of garbage, and let them come after ten million objects more.
+def collect_rarely(*, hardly: bool = False) -> tuple[int, int, int]:
+    """Leave what is there out of collections of garbage, and let them come a hundred times less often.
 
     Tables, tests and caches stay to the end, and cases make no cycles: looking for those took a sixth of a run, and
     after every hundred thousand objects still two parts in a hundred.
+
+    Args:
+        hardly: whether nothing but cases is to come, so that ten million objects may be made in between. Others' tests
+            may leave open files in cycles.
 
     Returns:
         The thresholds as they were, for :func:`gc.set_threshold`.
     """
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*(_HARDLY if hardly else _RARELY))
     return before
 
 

@@ -30,6 +30,8 @@ from dmlcts.suites.running.run import Run
 
 RUN = pytest.StashKey[Run]()
 TRIMMER = pytest.StashKey[Trimmer]()
+ALONE = pytest.StashKey[bool]()
+"""Whether a session has nothing but items of this suite."""
 _EXIT_UNAVAILABLE = 3
 
 
@@ -93,7 +95,7 @@ class FamilyItem(pytest.Item):
                 continue
             record, gone = self._found(probe, run.bench)
             records.append(record)
-            if record.failures:
+            if self.config.stash[ALONE] and record.failures:
                 collect_now()
             if gone:
                 self.session.shouldstop = gone
