@@ -219,8 +219,6 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         return known
     kind = (level, operator.kind, *[len(tensor.sizes) for tensor in operator.tensors.values()])
     if kind in tables.known_right:
-        if not table.type_attributes and _is_usual(operator.tensors.values(), tables.limits, any_types=True):
-            return ()  # nearly always
         broken = unconditional_violations(operator, tables, right_types=True)
         if broken:
             tables.last_wrong[level] = operator, broken

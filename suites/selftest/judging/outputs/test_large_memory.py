@@ -174,11 +174,10 @@ def test_expected_outputs_that_repeat_are_masked_as_if_each_were_given(
     period: int, piece: int, strides: Sequence[int] | None
 ) -> None:
     test_case = case(clip(tensor((40,)), tensor((40,), strides=strides)), values=[1])
-    mask = MASK
     results = []
     for outputs in (np.arange(period, dtype=np.int8), np.arange(40, dtype=np.int8) % np.int8(period)):
         arena = Arena.prepare(test_case)
-        arena.mask_output(test_case, mask, outputs, piece)
+        arena.mask_output(test_case, MASK, outputs, piece)
         results.append(arena.output(test_case).tobytes())
     assert results[0] == results[1]
 
@@ -191,14 +190,10 @@ def test_only_elements_that_are_filled_afterwards_may_hold_anything_before(
     count = 1 << 17
     laid = tensor((count,), strides=strides)
     test_case = case(clip(laid, laid), values=[1, 2, 3], placement=placement)
-    mask, outputs, results = (
-        MASK,
-        np.arange(count).astype(np.int8),
-        [],
-    )
+    outputs, results = np.arange(count).astype(np.int8), []
     for poisoned in (False, True):
         arena = Arena.prepare(test_case, lambda size: np.full(size, 0xFF, np.uint8), poisoned=poisoned)
         if not placement.in_place:
-            arena.mask_output(test_case, mask, outputs, count)
+            arena.mask_output(test_case, MASK, outputs, count)
         results.append(arena.memory.tobytes())
     assert results[0] == results[1]
