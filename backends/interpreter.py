@@ -5,6 +5,9 @@
 ``PYTHONSAFEPATH`` is set, which whatever is started further on inherits (pytest-xdist's processes, multiprocessing's,
 pip's). What ``PYTHONPATH`` names is the user's own decision and stays.
 
+They also begin without the threads of numpy's OpenBLAS, one for each processor: those wait busily, so that importing
+numpy takes twice the processor time on two processors, and more on many; an element-wise operator never needs them.
+
 An implementation's own processes get the environment that the user has: ``python runner.py`` may need the folder of
 its script.
 """
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 _NAME = "PYTHONSAFEPATH"
 _OURS = "dmlcts"  # Python takes any text; this one shows that the user has set none
+_THREADS = "OPENBLAS_NUM_THREADS"
+_ONE = "01"  # OpenBLAS reads 1; so written it shows the same
+_CHOSEN = {_NAME: _OURS, _THREADS: _ONE}
 
 
 def own_python(*words: str) -> list[str]:
@@ -35,17 +41,22 @@ def safe_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
         more: further variables.
     """
     environment = {**os.environ, **(more or {})}
-    environment[_NAME] = environment.get(_NAME) or _OURS
-    return environment
+    return environment | {name: environment.get(name) or value for name, value in _CHOSEN.items()}
 
 
 def users_environment() -> dict[str, str]:
     """The environment for a process of the implementation: as the user has it."""
-    return {name: value for name, value in os.environ.items() if (name, value) != (_NAME, _OURS)}
+    return {name: value for name, value in os.environ.items() if _CHOSEN.get(name) != value}
+
+
+def workers_environment() -> dict[str, str]:
+    """The environment for a process of the suite that becomes the implementation's: :func:`leave_children_alone`."""
+    return {_THREADS: _ONE} | users_environment()
 
 
 def keep_children_safe() -> bool:
     """See to it that processes of Python which libraries start from here on are safe; whether that was a change."""
+    os.environ[_THREADS] = os.environ.get(_THREADS) or _ONE
     if os.environ.get(_NAME):
         return False
     os.environ[_NAME] = _OURS
@@ -53,9 +64,10 @@ def keep_children_safe() -> bool:
 
 
 def leave_children_alone() -> None:
-    """Undo :func:`keep_children_safe`."""
-    if os.environ.get(_NAME) == _OURS:
-        del os.environ[_NAME]
+    """Undo :func:`keep_children_safe`: what is started from here on has the user's environment."""
+    for name, value in _CHOSEN.items():
+        if os.environ.get(name) == value:
+            del os.environ[name]
 
 
 def spawn_context() -> SpawnContext:

@@ -126,22 +126,27 @@ def _spread_out(parts: Sequence[int], rank: int, places: Sequence[int]) -> tuple
     return tuple(sizes)
 
 
-@lru_cache(maxsize=4096)
-def _listed(rank: int, spread: str, sides: str, least: int, greatest: int) -> tuple[tuple[int, ...], ...]:
-    """All sizes of a class with few elements, those of one dimension at its two ends only."""
+def _of_class(rank: int, spread: str, sides: str, least: int, greatest: int) -> Iterator[tuple[int, ...]]:
+    """All sizes of a class with few elements, those of one dimension at its two ends only; some come twice."""
     if least == 1:
-        return ((1,) * rank,) if spread == "one" and sides == "ordinary" else ()
+        if spread == "one" and sides == "ordinary":
+            yield (1,) * rank
+        return
     count = dimensions(rank, spread)
     if count > rank or (spread == "all" and rank < 3):
-        return ()
-    shapes: dict[tuple[int, ...], None] = {}
+        return
     for number in range(least, greatest + 1):
         for parts in _factorisations(number, count):
             for places in _places(rank, count):
                 sizes = _spread_out(parts, rank, places)
                 if sides_of(sizes) == sides:
-                    shapes[sizes] = None
-    return tuple(shapes)
+                    yield sizes
+
+
+@lru_cache(maxsize=4096)
+def _listed(rank: int, spread: str, sides: str, least: int, greatest: int) -> tuple[tuple[int, ...], ...]:
+    """The sizes of :func:`_of_class`, each once."""
+    return tuple(dict.fromkeys(_of_class(rank, spread, sides, least, greatest)))
 
 
 def _places(rank: int, count: int) -> list[tuple[int, ...]]:
@@ -152,10 +157,11 @@ def _places(rank: int, count: int) -> list[tuple[int, ...]]:
     return [tuple(range(rank))]
 
 
+@lru_cache(maxsize=4096)
 def exists(rank: int, spread: str, sides: str, least: int, greatest: int) -> bool:
     """Whether there are sizes of that rank, spread and kind with so many elements."""
     if greatest <= _ENUMERATED:
-        return bool(_listed(rank, spread, sides, least, greatest))
+        return next(_of_class(rank, spread, sides, least, greatest), None) is not None
     if spread == "one":
         return sides in ("ordinary", "powers-of-two", "primes") or (sides == "long-columns" and rank > 1)
     return dimensions(rank, spread) <= rank and (spread == "two" or rank >= 3)

@@ -16,6 +16,7 @@ def _leave_current_folder() -> None:
 def main() -> NoReturn:
     """Run the command line."""
     _leave_current_folder()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "01")  # before numpy is imported; as backends/interpreter.py says
     try:
         from dmlcts.suites.commands.main import main as run
     except KeyboardInterrupt:

@@ -252,12 +252,14 @@ class SharedMemory:
         return np.asarray(lease)
 
     def _fitting(self, pages: int) -> int:
-        """The pages of the idle segment that suits so many best; as many where there is none."""
+        """The pages of the idle segment that suits so many best; of a new one, for others too, where there is none."""
         if not GUARDED or pages <= _FEW_PAGES:
             return pages
         most = _MOST_TIMES * pages
+        step = 1 << pages.bit_length() - 3  # what is not touched costs nothing
         return min(
-            (capacity for capacity, idle in self._idle.items() if idle and pages <= capacity <= most), default=pages
+            (capacity for capacity, idle in self._idle.items() if idle and pages <= capacity <= most),
+            default=-(-pages // step) * step,
         )
 
     def _make(self, pages: int) -> Segment:

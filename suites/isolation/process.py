@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from dmlcts.backends.endings import LastWords, ended
-from dmlcts.backends.interpreter import own_python, users_environment
+from dmlcts.backends.interpreter import own_python, workers_environment
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.custody import custody
 from dmlcts.suites.isolation.losses import WorkerLost
@@ -142,7 +142,7 @@ class WorkerProcess:
         self._clock = clock
         command = own_python("-m", "dmlcts.suites.isolation.worker", str(file), name)
         command += [] if increase_limit is None else [str(increase_limit)]
-        settings: dict[str, Any] = {"env": users_environment()}  # what it starts is the implementation's
+        settings: dict[str, Any] = {"env": workers_environment()}  # what it starts is the implementation's
         if sys.platform == "win32":
             settings["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
         else:

@@ -19,6 +19,7 @@ import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
+from dmlcts.backends.interpreter import leave_children_alone
 from dmlcts.backends.memory_increase import (
     MemoryIncrease,
     Trimmer,
@@ -232,6 +233,7 @@ def _prepare() -> None:
 def main() -> None:
     """Serve until the suite closes the pipe."""
     parent = os.getppid()
+    leave_children_alone()  # what the implementation sees, and starts, has the user's environment
     source, target = os.dup(0), os.dup(1)
     silence = os.open(os.devnull, os.O_RDONLY)
     os.dup2(silence, 0)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.backends import DeviceInfo, DeviceLost, InvalidArgument
+from dmlcts.backends import BackendUnavailable, DeviceInfo, DeviceLost, InvalidArgument
 from dmlcts.backends.contract import BatchStep
 from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
@@ -238,6 +238,13 @@ class ActsAt(Reference):
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         self.act("dispatch")
         return super().compute(operator, x)
+
+
+class ShowsItsEnvironment(Reference):
+    """A device that cannot be opened, and says what one of the variables of its environment is."""
+
+    def open(self, variable: str = "") -> Any:
+        raise BackendUnavailable(f"{variable} is {os.environ.get(variable)}", "ask for another variable")
 
 
 class CrashesAtOpen(Reference):

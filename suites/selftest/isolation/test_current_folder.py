@@ -1,9 +1,10 @@
-"""The code of the current folder runs in no process of the suite; only whoever starts Python unsafely runs it."""
+"""What is started begins as it should: no code of the current folder, no idle threads, the user's environment."""
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dmlcts.backends import interpreter
+from dmlcts.backends import BackendUnavailable, interpreter
+from dmlcts.suites.isolation.proxy import IsolatedBackend
 
 ROOT = Path(__file__).resolve().parents[3]
 HOME = "backends/interpreter.py"
@@ -130,17 +132,46 @@ def test_python_m_leaves_the_current_folder_before_anything_else_is_imported(fol
     assert (done.returncode, done.stdout.startswith("dmlcts")) == (0, True), done.stderr
 
 
-def test_the_implementation_has_the_environment_of_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["PYTHONSAFEPATH", "OPENBLAS_NUM_THREADS"])
+def test_the_implementation_has_the_environment_of_its_user(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     assert interpreter.keep_children_safe()
-    assert os.environ["PYTHONSAFEPATH"]
-    assert "PYTHONSAFEPATH" not in interpreter.users_environment()
+    assert os.environ[name]
+    assert name not in interpreter.users_environment()
+    assert in_a_worker(name) is None
     assert not interpreter.keep_children_safe()
     interpreter.leave_children_alone()
-    assert "PYTHONSAFEPATH" not in os.environ
-    monkeypatch.setenv("PYTHONSAFEPATH", "1")
-    assert not interpreter.keep_children_safe()
-    assert interpreter.users_environment()["PYTHONSAFEPATH"] == "1"
+    assert name not in os.environ
+    monkeypatch.setenv(name, "1")
+    interpreter.keep_children_safe()
+    assert interpreter.users_environment()[name] == in_a_worker(name) == "1"
+
+
+def in_a_worker(name: str) -> str | None:
+    """A variable of the environment that an isolated implementation sees."""
+    backend = IsolatedBackend("dmlcts.suites.selftest.isolation.faulty:ShowsItsEnvironment", 30)
+    with pytest.raises(BackendUnavailable) as unavailable:
+        backend.open(variable=name)
+    value = re.fullmatch(f"{name} is (.*)", unavailable.value.cause)
+    assert value is not None
+    return None if value[1] == "None" else value[1]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="threads are counted as Linux does")
+def test_processes_of_the_suite_begin_without_threads_that_wait_busily() -> None:
+    counted = interpreter.own_python("-c", "import numpy, os; print(len(os.listdir('/proc/self/task')))")
+    threads = [
+        int(subprocess.run(counted, env=environment, capture_output=True, text=True, check=True).stdout)
+        for environment in (
+            interpreter.users_environment(),
+            interpreter.users_environment() | {"OPENBLAS_NUM_THREADS": ""} | interpreter.safe_environment(),
+            interpreter.workers_environment(),
+        )
+    ]
+    if threads[0] == 1:
+        pytest.skip("numpy here is without OpenBLAS, or a variable says how many threads it begins")
+    assert threads[1:] == [1, 1]
 
 
 def unsafe_starts(source: str) -> Iterator[str]:
