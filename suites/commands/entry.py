@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from typing import NoReturn
@@ -18,8 +17,10 @@ def main() -> NoReturn:
     """Run the command line."""
     _leave_current_folder()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "01")  # before numpy is imported; as backends/interpreter.py says
-    gc.set_threshold(100_000, 50, 100)  # modules stay: looking for garbage among them takes a tenth of a small command
     try:
+        from dmlcts.suites.cases.allocation import collect_rarely
+
+        collect_rarely()  # modules stay: looking for garbage among them takes a tenth of a small command
         from dmlcts.suites.commands.main import main as run
     except KeyboardInterrupt:
         sys.stderr.write("dmlcts: interrupted: no verdict\n")

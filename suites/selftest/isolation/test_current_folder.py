@@ -38,6 +38,7 @@ class Backend(CpuBackend):
         device.create = wrong
         return device
 """
+SHOWS_ITS_ENVIRONMENT = "dmlcts.suites.selftest.isolation.faulty:ShowsItsEnvironment"
 FEW = ["--operator", "IS_NAN", "--data-type", "FLOAT16"]
 
 
@@ -144,13 +145,18 @@ def test_the_implementation_has_the_environment_of_its_user(name: str, monkeypat
     interpreter.leave_children_alone()
     assert name not in os.environ
     monkeypatch.setenv(name, "1")
-    interpreter.keep_children_safe()
+    assert interpreter.keep_children_safe() == (name != "PYTHONSAFEPATH")
     assert interpreter.users_environment()[name] == in_a_worker(name) == "1"
+
+
+def test_a_command_keeps_its_own_number_of_threads_from_the_implementation(folder: Path) -> None:
+    ran = command(folder, "run", "--backend", SHOWS_ITS_ENVIRONMENT, "-o", "variable=OPENBLAS_NUM_THREADS")
+    assert (ran.returncode, "OPENBLAS_NUM_THREADS is None" in ran.stderr) == (3, True), ran.stderr
 
 
 def in_a_worker(name: str) -> str | None:
     """A variable of the environment that an isolated implementation sees."""
-    backend = IsolatedBackend("dmlcts.suites.selftest.isolation.faulty:ShowsItsEnvironment", 30)
+    backend = IsolatedBackend(SHOWS_ITS_ENVIRONMENT, 30)
     with pytest.raises(BackendUnavailable) as unavailable:
         backend.open(variable=name)
     value = re.fullmatch(f"{name} is (.*)", unavailable.value.cause)
