@@ -63,6 +63,8 @@ def pytest_arguments(
     if in_several_processes(workers):
         # items take from 1 ms to 12 s: whoever is done takes over
         arguments += ["-p", "xdist.plugin", "-n", workers, "--dist", "worksteal"]
+        if not workers.isdigit():  # with psutil pytest-xdist counts all of the machine, whatever this process may use
+            arguments += ["--maxprocesses", str(usable_processors())]
     modules = sorted(str(path) for path in CONFORMANCE.rglob("test_*.py"))
     return [*arguments, *settings.arguments(), *modules]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,3 +62,21 @@ def test_without_pytest_xdist_there_is_one_process(monkeypatch: pytest.MonkeyPat
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "xdist" else find_spec(name))
     assert of() == 1
+
+
+@pytest.mark.parametrize(("workers", "count"), [("auto", 3), ("5", 5)], ids=["auto", "a number"])
+def test_as_many_as_there_are_is_as_many_as_may_be_used(
+    workers: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container of three processors psutil, which pytest-xdist asks where it is installed, counts all of them."""
+    xdist = pytest.importorskip("xdist.plugin")
+    monkeypatch.setitem(sys.modules, "psutil", SimpleNamespace(cpu_count=lambda logical: 64))
+    monkeypatch.setattr(pytest_run, "usable_processors", lambda: 3)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    words = pytest_run.pytest_arguments(Settings.read(), workers=workers)
+    of_processes = words[words.index("xdist.plugin") - 1 : words.index("worksteal") + 1]
+    if "--maxprocesses" in words:
+        of_processes += words[words.index("--maxprocesses") :][:2]
+    config = pytest.Config.fromdictargs({}, of_processes)
+    xdist.pytest_cmdline_main(config)
+    assert config.option.tx == ["popen"] * count
