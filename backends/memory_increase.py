@@ -15,7 +15,7 @@ from functools import lru_cache
 
 _MOST_MEMORY_INCREASE = 4 << 30
 _STEP = 256 << 20
-_LOOKING = 1 / 50  # of the time at most, at descriptors: a look takes 50 us, and in a sandbox ten times as long
+_LOOKING = 1 / 100  # of the time at most, at descriptors: a look takes 50 us, and in a sandbox ten times as long
 _MOST_SECONDS_BLIND = 0.1  # between two looks, also where one was slow because the machine was busy
 _BLOCK = 512  # what st_blocks counts
 

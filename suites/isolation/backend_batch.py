@@ -63,8 +63,7 @@ class BackendBatch:
         """The pages of a part, copied to where nothing else stands; a page lies behind them."""
         pages = room(due.form[0])
         copy = self._copies[place] = self._arena[self._end : self._end + pages]
-        copy[:] = self._window.part(due.start, pages)
-        self._window.shut()
+        self._window.read(due.start, copy)
         self._end += pages + PAGE
         return copy
 
@@ -88,8 +87,7 @@ class BackendBatch:
         stopped = False
         for place, due in enumerate(self._dues):
             if not (stopped or errors[place]) and due.act in ("life", "dispatch"):
-                self._window.part(due.start, room(due.form[0]))[:] = self._copies[place]
-                self._window.shut()
+                self._window.write(due.start, self._copies[place])
             if due.act != "life":  # behind what raised nothing of a program counts
                 stopped = due.act != "end" and bool(stopped or errors[place])
         return errors

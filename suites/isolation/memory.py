@@ -104,6 +104,7 @@ class Segment:
     def __init__(self, file: int, token: int, pages: int, name: str) -> None:
         self.token = token
         self.pages = self.used = pages
+        self._file = file
         self._mapping = map_segment(file, token, pages, name)
         start = _address(self._mapping)
         self.address = start + _GUARD
@@ -159,6 +160,29 @@ class Segment:
         """Some of its bytes, for as long as the segment lives."""
         return self._whole[_GUARD + start : _GUARD + start + size]
 
+    def read(self, start: int, into: Bytes) -> None:
+        """Fill an array with some of its bytes, also those to which no access is allowed.
+
+        Args:
+            start: of the first one.
+            into: 1-D ``uint8``.
+        """
+        if self.guarded:
+            into[:] = np.frombuffer(os.pread(self._file, into.size, self._offset(start)), np.uint8)
+        else:
+            into[:] = self.part(start, into.size)
+
+    def write(self, start: int, data: Bytes) -> None:
+        """Put 1-D ``uint8`` data where some of its bytes are, also where no access is allowed."""
+        if self.guarded:
+            os.pwrite(self._file, data.data, self._offset(start))
+        else:
+            self.part(start, data.size)[:] = data
+
+    def _offset(self, start: int) -> int:
+        """Where in the file one of its bytes stands."""
+        return self.token * PAGE + _GUARD + start
+
     def forget(self) -> None:
         """Give the pages back to the system, where it takes them."""
         if hasattr(mmap, "MADV_REMOVE"):
@@ -170,10 +194,16 @@ class Window:
 
     Args:
         segment: nobody else in this process looks into it before the window is closed.
+
+    Attributes:
+        read: as the segment's; opens no part, which takes longer than the copy.
+        write: as the segment's.
     """
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
+        self.read = segment.read
+        self.write = segment.write
         self._open: tuple[int, int] | None = None
         segment.allow(0, segment.pages * PAGE, access=False)
 

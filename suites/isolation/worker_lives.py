@@ -118,18 +118,19 @@ class WorkerLives:
             for act, kernel, kind, form, start in _in_fives(lives)
         ]
         try:
-            for number, error in enumerate(self._errors(device, dues, window, work, counts, batching=batching)):
-                now = time.perf_counter()
-                if now - looked > _SECONDS_A_LOOK or number == last or error:
-                    looked, grown = now, self._grown()
-                    if grown:
-                        error = _grown_error(grown)
-                counts[STATES + number] = RAISED if error else CAME_BACK
-                if error:
-                    errors.append([number, error])
-                    message += sum(12 * len(str(text)) for text in error.values())  # as JSON, at most
-                    if error["kind"] in _ENDING or message > MOST_BYTES // 2:
-                        break
+            with np.errstate(all="ignore"):
+                for number, error in enumerate(self._errors(device, dues, window, work, counts, batching=batching)):
+                    now = time.perf_counter()
+                    if now - looked > _SECONDS_A_LOOK or number == last or error:
+                        looked, grown = now, self._grown()
+                        if grown:
+                            error = _grown_error(grown)
+                    counts[STATES + number] = RAISED if error else CAME_BACK
+                    if error:
+                        errors.append([number, error])
+                        message += sum(12 * len(str(text)) for text in error.values())  # as JSON, at most
+                        if error["kind"] in _ENDING or message > MOST_BYTES // 2:
+                            break
         except _LostInBatch as lost:
             return {"done": len(dues), "errors": [], "lost": lost.described}
         finally:
@@ -216,17 +217,15 @@ class WorkerLives:
 
         def dispatch(kernel: Any, start: int = due.start) -> None:
             if window is not None:
-                with np.errstate(all="ignore"):
-                    kernel.dispatch(window.part(start, size), dict(regions))
+                kernel.dispatch(window.part(start, size), dict(regions))
 
         def by_turns(kernel: Any) -> None:
             assert window is not None  # noqa: S101  # the suite sends a memory with every dispatch
-            part = window.part(due.start, size).copy()
-            window.part(work, size)[:] = part
+            part = window.part(work, size)
+            window.read(due.start, part)
             dispatch(kernel, work)
             if due.act == "dispatch":
-                part[:] = window.part(work, size)
-                window.part(due.start, size)[:] = part
+                window.write(due.start, part)
 
         try:
             if due.act == "life":
