@@ -16,7 +16,19 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.specs import OperatorDesc
 from dmlcts.suites.batches.batch import Group, Member, Ran, grouped, is_changed_outside, placing, prepare
 from dmlcts.suites.batches.plans import Plan
-from dmlcts.suites.batches.programs import Close, Create, Dispatch, Ended, Laid, Program, Progress, Step
+from dmlcts.suites.batches.programs import (
+    Accepted,
+    Close,
+    Create,
+    Dispatch,
+    Ended,
+    Laid,
+    Program,
+    Progress,
+    Refuse,
+    Step,
+    Stopped,
+)
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Bytes, aligned_memory
@@ -172,7 +184,7 @@ class _Followed:
         steps: what the worker is asked for; ``None`` for the end, which closes what is open.
         begun: whether a step was tried.
         is_known: whether the worker reported how each step ended; it does not where an error went with the process.
-        stopped: a refusal or a mishap, behind which nothing was tried.
+        stopped: what nothing was tried behind.
     """
 
     def __init__(self, bench: Bench, program: Program, laid: Laid) -> None:
@@ -182,7 +194,7 @@ class _Followed:
         self.steps.append((None, self.steps[0][1]._replace(act="end")))
         self.begun = False
         self.is_known = True
-        self.stopped: Refusal | Mishap | None = None
+        self.stopped: Stopped | None = None
         self._last = program.steps[0]
         self._noted: list[tuple[Dispatch, str]] = []
         self._kernels: dict[int, _Kernel] = {}
@@ -200,7 +212,11 @@ class _Followed:
                 self._bench.histories.closed(kernel)
         if self.stopped is not None or not self.is_known:
             return
-        if error is not None:
+        if isinstance(step, Refuse):
+            tried = Accepted() if error is None else self._bench.came_of(step.operator, error)
+            self._last, self.is_known = step, tried is not None
+            self.stopped = None if isinstance(tried, str | Refusal) else tried
+        elif error is not None:
             operator = self.program.case.operator
             if isinstance(step, Create):
                 operator = step.operator
@@ -221,7 +237,7 @@ class _Followed:
             histories.made(kernel, step.operator)
         elif isinstance(step, Close):
             histories.closed(self._kernels.pop(step.kernel))
-        else:
+        elif isinstance(step, Dispatch):
             history = histories.dispatched(self._kernels[step.kernel], step.case.operator)
             if step.judged:
                 self._noted.append((step, history))
@@ -240,8 +256,11 @@ def _life(step: Step, laid: Laid) -> Life:
         member, operator = laid.members[id(step)], step.case.operator
         act = "dispatch" if step.judged else "dispatch unseen"
         return Life(operator, step.plan, step.plan.regions, member.start, step.plan.size, act, step.kernel)
-    if isinstance(step, Create):
-        return Life(step.operator, tuple(step.operator.tensors.items()), {}, 0, 0, "create", step.kernel)
+    if isinstance(step, Create | Refuse):
+        form = tuple(step.operator.tensors.items())
+        if isinstance(step, Refuse):
+            return Life(step.operator, form, {}, 0, 0, "refuse")
+        return Life(step.operator, form, {}, 0, 0, "create", step.kernel)
     return Life(_ANY, (), {}, 0, 0, "close", step.kernel)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dmlcts.specs import OperatorDesc
 from dmlcts.suites.batches.plans import Plan, plan_on
-from dmlcts.suites.batches.programs import Close, Create, Dispatch, Program, Step
+from dmlcts.suites.batches.programs import Close, Create, Dispatch, Program, Refuse, Step
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.outcomes import Refusal
 
 
 class NotToBeNoted(Exception):  # noqa: N818 - it says what happened; nothing is at fault
@@ -57,6 +59,15 @@ class Notes(Bench):
     def closed(self, kernel: Any) -> None:
         """Note that a kernel is closed."""
         self._steps.append(Close(kernel.number))
+
+    def tried(self, operator: OperatorDesc) -> Refusal:
+        """Note a description that is refused."""
+        self._steps.append(Refuse(operator))
+        return Refusal("", False)
+
+    def left_by(self, kernel: Any, operator: OperatorDesc, case: Case) -> None:
+        """Note a dispatch whose output is shown where something is wrong."""
+        self.run_unjudged(kernel, replace(case, operator=operator))
 
     def run_unjudged(self, kernel: Any, case: Case) -> None:
         """Note a dispatch that nobody looks at."""

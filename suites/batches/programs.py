@@ -78,7 +78,26 @@ class Close:
     kernel: int
 
 
-Step = Create | Dispatch | Close
+@dataclass(frozen=True, eq=False)
+class Refuse:
+    """Try to make a kernel of a description that has to be refused; behind one that is made nothing is tried.
+
+    Attributes:
+        operator: the description.
+    """
+
+    operator: OperatorDesc
+
+
+Step = Create | Dispatch | Close | Refuse
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A kernel was made where :class:`Refuse` stands; it was closed."""
+
+
+Stopped = Refusal | Mishap | Accepted
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +129,14 @@ class Ended:
 
     Attributes:
         program: the program.
-        stopped: a refusal or a mishap, behind which no further step was tried; ``None`` where all were.
+        stopped: what no further step was tried behind; ``None`` where all were.
         last: the last step that was tried.
         noted: each judged dispatch that came back, with what ran before it.
         suspects: those that left something which may be wrong.
     """
 
     program: Program
-    stopped: Refusal | Mishap | None
+    stopped: Stopped | None
     last: Step
     noted: tuple[tuple[Dispatch, str], ...]
     suspects: tuple[Ran, ...]
@@ -148,8 +167,8 @@ def _room(plan: Plan) -> int:
     return plan.room
 
 
-Progress = tuple[Refusal | Mishap | None, Step, list[tuple[Dispatch, str]]]
-"""A refusal or a mishap that stopped a program; the last step that was tried; what came back, with what ran before."""
+Progress = tuple[Stopped | None, Step, list[tuple[Dispatch, str]]]
+"""What stopped a program; the last step that was tried; what came back, with what ran before."""
 
 
 class Laid:
@@ -232,7 +251,7 @@ def _run(bench: Bench, program: Program, members: dict[int, Member], before: Byt
     work = private_memory(max(step.plan.room for step in program.dispatches))
     kernels: dict[int, Any] = {}
     noted: list[tuple[Dispatch, str]] = []
-    stopped = None
+    stopped: Stopped | None = None
     for step in program.steps:
         if isinstance(step, Create):
             kernel = bench.create(step.operator)
@@ -243,6 +262,11 @@ def _run(bench: Bench, program: Program, members: dict[int, Member], before: Byt
         elif isinstance(step, Close):
             stopped = bench.closed(kernels.pop(step.kernel))
             if stopped is not None:
+                break
+        elif isinstance(step, Refuse):
+            tried = bench.tried(step.operator)
+            if not isinstance(tried, Refusal):
+                stopped = tried or Accepted()
                 break
         else:
             start, plan = members[id(step)].start, step.plan

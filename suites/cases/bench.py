@@ -186,6 +186,11 @@ class Bench:
         self.histories.made(kernel, operator)
         return kernel
 
+    def tried(self, operator: OperatorDesc) -> Refusal | Mishap | None:
+        """Make a kernel and close it again; ``None`` where both went well."""
+        kernel = self.create(operator)
+        return kernel if isinstance(kernel, (Refusal, Mishap)) else self.closed(kernel)
+
     def _not_made(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
         """The outcome of a creation that raised ``error``."""
         kind = error_kind(error)
@@ -402,6 +407,23 @@ class Bench:
         if mishap is None:
             self.histories.dispatched(kernel, case.operator)
         return mishap
+
+    def left_by(self, kernel: Any, operator: OperatorDesc, case: Case) -> Array | None:
+        """The output of a kernel that is dispatched on a case's memory, 1-D in row-major order; it is not watched.
+
+        Args:
+            kernel: an existing kernel.
+            operator: its description, on the tensors of the case.
+            case: the case.
+
+        Returns:
+            ``None`` where the dispatch did not come back.
+        """
+        arena = self.prepare(case)
+        if self.dispatch(kernel, arena) is not None:
+            return None
+        self.histories.dispatched(kernel, operator)
+        return arena.output(case)
 
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena; without ``poison`` its output holds what it does."""

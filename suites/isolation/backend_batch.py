@@ -25,6 +25,17 @@ class Due(NamedTuple):
     start: int
 
 
+def is_refused(act: str, step: str, kind: str) -> bool:
+    """Whether an error is the refusal that a step asks for.
+
+    Args:
+        act: what is done.
+        step: of a kernel's life, which raised it.
+        kind: the error's.
+    """
+    return act == "refuse" and step == "create" and kind in ("invalid_argument", "not_supported")
+
+
 class BackendBatch:
     """Lives and whole programs as the steps of one batch, each dispatch on a copy of its part of the memory.
 
@@ -55,6 +66,11 @@ class BackendBatch:
             if due.act in ("life", "dispatch", "dispatch unseen"):
                 memory = self._copied(place, due)[:size]
                 self._add(place, BatchStep("dispatch", numbers[due.kernel], None, memory, dict(regions)))
+            if due.act == "refuse":
+                operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
+                self._add(place, BatchStep("create", made, operator))
+                self._add(place, BatchStep("close", made))
+                made += 1
             closing = list(numbers) if due.act == "end" else [due.kernel] if due.act in ("life", "close") else []
             for kernel in closing:
                 self._add(place, BatchStep("close", numbers.pop(kernel)))
@@ -88,6 +104,9 @@ class BackendBatch:
         for place, due in enumerate(self._dues):
             if not (stopped or errors[place]) and due.act in ("life", "dispatch"):
                 self._window.write(due.start, self._copies[place])
-            if due.act != "life":  # behind what raised nothing of a program counts
-                stopped = due.act != "end" and bool(stopped or errors[place])
+            error = errors[place]
+            if due.act == "refuse":
+                stopped = stopped or error is None or not is_refused(due.act, error["step"], error["kind"])
+            elif due.act != "life":  # behind what raised nothing of a program counts
+                stopped = due.act != "end" and bool(stopped or error)
         return errors

@@ -38,7 +38,7 @@ STATES = 64  # where in the steps' memory the state of each life stands, behind 
 IN_BATCH = 8  # where it says whether the backend has many steps at once
 _SECONDS_A_MEBIBYTE = 0.05
 CAME_BACK, RAISED = 1, 2
-ACTS = ("life", "create", "dispatch", "dispatch unseen", "close", "end")
+ACTS = ("life", "create", "dispatch", "dispatch unseen", "close", "end", "refuse")
 
 
 class Life(NamedTuple):
@@ -52,8 +52,9 @@ class Life(NamedTuple):
         start: where its part begins, at a page boundary.
         size: bytes of its part.
         act: "life", or what is done: "create"; "dispatch" on what its part holds, in a memory that all such dispatches
-            use by turns, and put back what that left; "dispatch unseen", which puts nothing back; "close"; "end", which
-            closes what is open. Behind a step that raised nothing is done up to the next "end".
+            use by turns, and put back what that left; "dispatch unseen", which puts nothing back; "close"; "refuse",
+            which makes and closes a kernel that has to be refused; "end", which closes what is open. Behind a step that
+            raised, and one that refused nothing, nothing is done up to the next "end".
         kernel: the number of the kernel that a step is about.
     """
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dmlcts.backends.contract import ContractError, error_kind
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.description_data import DataReader, read_attributes
-from dmlcts.suites.isolation.backend_batch import BackendBatch, Bytes, Due
+from dmlcts.suites.isolation.backend_batch import BackendBatch, Bytes, Due, is_refused
 from dmlcts.suites.isolation.framing import MOST_BYTES
 from dmlcts.suites.isolation.lives import ACTS, CAME_BACK, IN_BATCH, RAISED, STATES, STEPS
 from dmlcts.suites.isolation.memory import Window, WorkerMemory
@@ -168,7 +168,7 @@ class WorkerLives:
             return first
         for number in range(first, len(dues)):
             act = dues[number].act
-            dispatches += act not in ("create", "close", "end")
+            dispatches += act.startswith("dispatch") or act == "life"
             if dispatches > _MOST_IN_BATCH and end > first:
                 break
             if act in ("life", "end"):
@@ -233,8 +233,9 @@ class WorkerLives:
             else:
                 self._stepped(device, due, operator, at, by_turns)
         except BaseException as error:  # the implementation's exceptions are findings, not the worker's
-            self._stopped = due.act not in ("life", "end")
-            return self._described(error) | {"step": step}
+            described = self._described(error)
+            self._stopped = due.act not in ("life", "end") and not is_refused(due.act, step, described["kind"])
+            return described | {"step": step}
         finally:
             if window is not None:
                 window.shut()
@@ -257,6 +258,12 @@ class WorkerLives:
         elif due.act == "close":
             at("close")
             close(self._kernels.pop(due.kernel))
+        elif due.act == "refuse":
+            at("create")
+            kernel = device.create(operator)
+            self._stopped = True
+            at("close")
+            close(kernel)
         else:
             at("dispatch")
             by_turns(self._kernels[due.kernel])

@@ -218,8 +218,7 @@ def attempt(bench: Bench, operator: OperatorDesc) -> Refusal | Mishap | None:
     known, bench.attempted = bench.attempted, None
     if known is not None and known[0] is operator:
         return known[1]
-    kernel = bench.create(operator)
-    return kernel if isinstance(kernel, (Refusal, Mishap)) else bench.closed(kernel)
+    return bench.tried(operator)
 
 
 def _refused_clause(bench: Bench, case: Case) -> str:

@@ -201,9 +201,9 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
     for place, (operator, kernel) in enumerate([*made, *made[::-1]]):
         neighbour = case if operator == case.operator else replace(case, operator=operator)
         if operator.name != case.operator.name or (place >= len(made) and neighbour is not case):  # or was judged
-            arena = bench.prepare(case)
-            if bench.dispatch(kernel, arena) is None:
-                outputs[operator] = arena.output(case)
+            output = bench.left_by(kernel, operator, case)
+            if output is not None:
+                outputs[operator] = output
             continue
         judged = judge_dispatch(bench, kernel, neighbour, bench.oracle(operator))
         if operator == case.operator:

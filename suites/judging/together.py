@@ -31,6 +31,7 @@ _LEAST_CASES = 3
 _MOST_BYTES = 8 << 20
 _HISTORIES = frozenset(
     (
+        "after a refusal",
         "again",
         "many times",
         "beside others",
@@ -237,7 +238,8 @@ def judgement_of(bench: Bench, ran: Ran) -> Judgement:
 
 def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
     """The program of a case with a history, and what it is judged where nothing is wrong; ``None`` of another."""
-    if case.earlier or case.beside or plan_on(bench, case) is None:  # the judge dispatches the case itself too
+    among = case.expectation == "beside others"  # which dispatches those that the case names
+    if case.earlier or (case.beside and not among) or plan_on(bench, case) is None:
         return None
     notes = Notes(bench)
     try:

@@ -38,7 +38,9 @@ def history(expectation: str, operator: OperatorDesc) -> Case:
 
 def cases() -> list[Case]:
     operators = [make(tensor_desc) for make in (clip, threshold, rounding) for tensor_desc in (PACKED, STRIDED)]
-    return [history(expectation, operator) for expectation in sorted(_HISTORIES) for operator in operators]
+    beside = (clip(PACKED, Max=np.float32(2)), clip(PACKED), threshold(PACKED))
+    among = replace(history("beside others", clip(PACKED)), beside=beside)
+    return [history(expectation, operator) for expectation in sorted(_HISTORIES) for operator in operators] + [among]
 
 
 @pytest.mark.parametrize("count", [1, 7, 5000])
@@ -76,6 +78,7 @@ class Seeing(Reference):
 
     def create(self, operator: OperatorDesc) -> Any:
         self.asked.append(("create", operator))
+        super().create(operator)  # which refuses what has to be refused
         return _Closing(self, operator)
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
@@ -88,6 +91,40 @@ class Seeing(Reference):
 class _Closing(Kernel):
     def close(self) -> None:
         self.device.asked.append(("close", self.operator))  # type: ignore[attr-defined]
+
+
+class RefusingNothing(Reference):
+    """A device that takes every description."""
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        return ""
+
+
+class StumblingOverSizes(Reference):
+    """A device that raises another exception than a refusal where sizes are unlike."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if len({tensor.sizes for tensor in operator.tensors.values()}) > 1:
+            raise RuntimeError("sizes")
+        return super().create(operator)
+
+
+class RememberingRefusals(Reference):
+    """A device whose kernels, made after it has refused one, leave their first element out."""
+
+    def __init__(self) -> None:
+        self.refused = False
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        self.refused = self.refused or bool(self.refuses(operator))
+        return super().create(operator)
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        view = elements(memory, bindings["OutputTensor"], operator.output)
+        first = view[(0,) * view.ndim].copy()
+        super().dispatch(operator, memory, bindings)
+        if self.refused:
+            view[(0,) * view.ndim] = first
 
 
 class Keeping(Reference):
@@ -191,6 +228,14 @@ def test_a_fault_in_a_history_is_found_as_by_itself() -> None:
     for case in cases():
         together, alone = (summary(Keeping(), dispatches=literal, some=[case])[:2] for literal in (False, True))
         assert together == alone
+
+
+@pytest.mark.parametrize("backend", [RefusingNothing, StumblingOverSizes, RememberingRefusals])
+def test_what_comes_of_a_description_that_has_to_be_refused_is_found_as_by_itself(backend: Any) -> None:
+    some = [history("after a refusal", operator) for operator in (clip(PACKED), rounding(STRIDED))]
+    together, alone = (summary(backend(), dispatches=literal, some=some)[:3] for literal in (False, True))
+    assert together == alone
+    assert [bool(found) for found in together[1]] == [backend is not StumblingOverSizes] * 2  # other tests report that
 
 
 @pytest.mark.parametrize("backend", [Keeping, ByAddress, PastTheEndAtTheThird])
