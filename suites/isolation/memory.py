@@ -205,7 +205,7 @@ class Window:
         self.read = segment.read
         self.write = segment.write
         self._open: tuple[int, int] | None = None
-        segment.allow(0, segment.pages * PAGE, access=False)
+        segment.limit(0)
 
     def part(self, start: int, size: int) -> Bytes:
         """The part of ``size`` bytes that begins at a page boundary; open until another is opened, or it is shut."""
@@ -221,11 +221,6 @@ class Window:
         if self._open is not None:
             self._segment.allow(*self._open, access=False)
             self._open = None
-
-    def close(self) -> None:
-        """Allow access to all of the segment again."""
-        self._segment.allow(0, self._segment.pages * PAGE, access=True)
-        self._segment.used = self._segment.pages
 
 
 class Lease:

@@ -135,7 +135,7 @@ class WorkerLives:
             return {"done": len(dues), "errors": [], "lost": lost.described}
         finally:
             if window is not None:
-                window.close()
+                window.shut()
         return {"done": number + 1, "errors": errors}
 
     def _errors(

@@ -108,10 +108,10 @@ def _simplest(subject: Subject, rank: int) -> OperatorDesc:
     return subject.describe((_SIZE,) * rank, subject.attributes())
 
 
-def _first_loss(bench: Bench) -> dict[OperatorDesc, Mishap]:
+def _first_loss(bench: Bench, subjects: list[list[Subject]]) -> dict[OperatorDesc, Mishap]:
     """How the process is lost, where all that the survey asks for is asked for in a few messages; empty for no loss."""
     cases = []
-    for first, *others in _subjects(bench):
+    for first, *others in subjects:
         cases += [_ones(_simplest(first, rank)) for rank in first.ranks]
         cases += [_ones(_simplest(other, other.ranks[0])) for other in others]
     ended = dispatch_many(bench, cases)
@@ -133,10 +133,11 @@ def survey(bench: Bench) -> Hazards:
     Raises:
         DeviceGone: the device is lost and does not come back.
     """
-    known = {} if bench.lives is None else _first_loss(bench)
+    by_operator = list(_subjects(bench))
+    known = {} if bench.lives is None else _first_loss(bench, by_operator)
     asked, survived = _Survey(bench, known), bench.lives is not None and not known
     operators, data_types, ranks, firsts = set(), set(), set(), set()
-    for subjects in _subjects(bench):
+    for subjects in by_operator:
         first = subjects[0]
         name = first.table.operator
         firsts.add((name, first.data_type))

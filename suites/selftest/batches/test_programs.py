@@ -235,7 +235,8 @@ def test_what_comes_of_a_description_that_has_to_be_refused_is_found_as_by_itsel
     some = [history("after a refusal", operator) for operator in (clip(PACKED), rounding(STRIDED))]
     together, alone = (summary(backend(), dispatches=literal, some=some)[:3] for literal in (False, True))
     assert together == alone
-    assert [bool(found) for found in together[1]] == [backend is not StumblingOverSizes] * 2  # other tests report that
+    is_reported = backend is not StumblingOverSizes  # of which other tests report it
+    assert [bool(findings) for findings in together[1]] == [is_reported, is_reported]
 
 
 @pytest.mark.parametrize("backend", [Keeping, ByAddress, PastTheEndAtTheThird])
