@@ -87,6 +87,7 @@ def reported(
         (faulty.GARBLE, "crash"),
         pytest.param(faulty.STRAY, "crash", marks=POSIX),
         pytest.param(faulty.NEXT, "crash", marks=POSIX),
+        pytest.param(faulty.PEEK, "crash", marks=POSIX),  # which leaves nothing behind, so that pages must be closed
         (faulty.SLACK, "fail"),
         (faulty.LOSE, "device_lost"),
         (faulty.RAISE, "crash"),

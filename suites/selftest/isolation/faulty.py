@@ -26,7 +26,7 @@ from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.mutants.reference import Array, Kernel, Reference
 
 ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE = range(1001, 1013)
-TRUNCATE, EXTEND, DAEMON, QUIT, NEXT, UNLOCK, OVERRUN = range(1013, 1020)
+TRUNCATE, EXTEND, DAEMON, QUIT, NEXT, UNLOCK, OVERRUN, PEEK = range(1013, 1021)
 
 
 def pipes() -> list[int]:
@@ -132,6 +132,8 @@ class Obeys(Reference):
             case 1019:
                 ctypes.memset(self.unlocked(memory), 1, mmap.PAGESIZE)
                 os.abort()
+            case 1020:
+                ctypes.string_at(self.behind(memory), 1)
 
     @staticmethod
     def behind(memory: Array) -> int:
