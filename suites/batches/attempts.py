@@ -42,7 +42,7 @@ def attempt_many(bench: Bench, operators: Sequence[OperatorDesc]) -> Ended:
     Raises:
         DeviceGone: the device was lost before, and does not come back.
     """
-    return _lived(bench, None, [Life(operator, tuple(operator.tensors.items()), {}, 0, 0) for operator in operators])
+    return _lived(bench, None, [Life.made(operator) for operator in operators])
 
 
 def dispatch_many(bench: Bench, cases: Sequence[Case]) -> Ended:

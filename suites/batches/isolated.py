@@ -42,6 +42,8 @@ Came = str | Refusal | Mishap | None
 
 _ANY = OperatorDesc("", {}, {})
 """Stands in messages for the operator of a kernel that the worker knows by its number."""
+_UNNUMBERED = -1
+"""Stands for the number of a kernel that is closed at once."""
 _GRAIN = 1 << 18  # arenas are of few sizes, so that the memory of one serves another
 
 
@@ -212,20 +214,17 @@ class _Followed:
                 self._bench.histories.closed(kernel)
         if self.stopped is not None or not self.is_known:
             return
-        if isinstance(step, Refuse):
-            tried = Accepted() if error is None else self._bench.came_of(step.operator, error)
-            self._last, self.is_known = step, tried is not None
-            self.stopped = None if isinstance(tried, str | Refusal) else tried
-        elif error is not None:
+        if error is not None:
             operator = self.program.case.operator
-            if isinstance(step, Create):
+            if isinstance(step, Create | Refuse):
                 operator = step.operator
             elif step is not None:
                 operator = self._kernels[step.kernel].operator
             outcome = self._bench.came_of(operator, error)
             self._last = self._last if step is None else step
             self.is_known = outcome is not None
-            self.stopped = None if isinstance(outcome, str) else outcome
+            refused = isinstance(step, Refuse) and isinstance(outcome, Refusal)
+            self.stopped = None if refused or isinstance(outcome, str) else outcome
         elif step is not None:
             self._last = step
             self._follow(step)
@@ -237,7 +236,9 @@ class _Followed:
             histories.made(kernel, step.operator)
         elif isinstance(step, Close):
             histories.closed(self._kernels.pop(step.kernel))
-        elif isinstance(step, Dispatch):
+        elif isinstance(step, Refuse):
+            self.stopped = Accepted()
+        else:
             history = histories.dispatched(self._kernels[step.kernel], step.case.operator)
             if step.judged:
                 self._noted.append((step, history))
@@ -256,11 +257,10 @@ def _life(step: Step, laid: Laid) -> Life:
         member, operator = laid.members[id(step)], step.case.operator
         act = "dispatch" if step.judged else "dispatch unseen"
         return Life(operator, step.plan, step.plan.regions, member.start, step.plan.size, act, step.kernel)
-    if isinstance(step, Create | Refuse):
-        form = tuple(step.operator.tensors.items())
-        if isinstance(step, Refuse):
-            return Life(step.operator, form, {}, 0, 0, "refuse")
-        return Life(step.operator, form, {}, 0, 0, "create", step.kernel)
+    if isinstance(step, Create):
+        return Life.made(step.operator, "create", step.kernel)
+    if isinstance(step, Refuse):
+        return Life.made(step.operator, "refuse", _UNNUMBERED)
     return Life(_ANY, (), {}, 0, 0, "close", step.kernel)
 
 

@@ -66,7 +66,13 @@ class Notes(Bench):
         return Refusal("", False)
 
     def left_by(self, kernel: Any, operator: OperatorDesc, case: Case) -> None:
-        """Note a dispatch whose output is shown where something is wrong."""
+        """Note a dispatch whose output is shown where something is wrong.
+
+        Raises:
+            NotToBeNoted: the kernel is on other tensors than the case's memory, on which it would be dispatched.
+        """
+        if operator.tensors != case.operator.tensors:
+            raise NotToBeNoted
         self.run_unjudged(kernel, replace(case, operator=operator))
 
     def run_unjudged(self, kernel: Any, case: Case) -> None:

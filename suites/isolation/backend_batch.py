@@ -15,6 +15,9 @@ from dmlcts.suites.isolation.memory import PAGE, Window, room
 Bytes = NDArray[np.uint8]
 
 
+_CLOSING = ("life", "close", "refuse")
+
+
 class Due(NamedTuple):
     """What the worker has to do, as :class:`~dmlcts.suites.isolation.lives.Life`."""
 
@@ -25,15 +28,16 @@ class Due(NamedTuple):
     start: int
 
 
-def is_refused(act: str, step: str, kind: str) -> bool:
-    """Whether an error is the refusal that a step asks for.
+def ends_program(act: str, error: Mapping[str, Any] | None) -> bool:
+    """Whether nothing more of a program counts behind a step: one that raised, or did not refuse what it has to.
 
     Args:
-        act: what is done.
-        step: of a kernel's life, which raised it.
-        kind: the error's.
+        act: what was done.
+        error: what it raised, with the ``step`` of a kernel's life and the ``kind``; ``None`` for nothing.
     """
-    return act == "refuse" and step == "create" and kind in ("invalid_argument", "not_supported")
+    if act == "refuse":
+        return error is None or error["step"] != "create" or error["kind"] not in ("invalid_argument", "not_supported")
+    return error is not None
 
 
 class BackendBatch:
@@ -59,19 +63,14 @@ class BackendBatch:
         made = 0
         for place, due in enumerate(dues):
             size, tensors, regions = due.form
-            if due.act in ("life", "create"):
+            if due.act in ("life", "create", "refuse"):
                 numbers[due.kernel], made = made, made + 1
                 operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
                 self._add(place, BatchStep("create", numbers[due.kernel], operator))
             if due.act in ("life", "dispatch", "dispatch unseen"):
                 memory = self._copied(place, due)[:size]
                 self._add(place, BatchStep("dispatch", numbers[due.kernel], None, memory, dict(regions)))
-            if due.act == "refuse":
-                operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
-                self._add(place, BatchStep("create", made, operator))
-                self._add(place, BatchStep("close", made))
-                made += 1
-            closing = list(numbers) if due.act == "end" else [due.kernel] if due.act in ("life", "close") else []
+            closing = list(numbers) if due.act == "end" else [due.kernel] if due.act in _CLOSING else []
             for kernel in closing:
                 self._add(place, BatchStep("close", numbers.pop(kernel)))
 
@@ -104,9 +103,5 @@ class BackendBatch:
         for place, due in enumerate(self._dues):
             if not (stopped or errors[place]) and due.act in ("life", "dispatch"):
                 self._window.write(due.start, self._copies[place])
-            error = errors[place]
-            if due.act == "refuse":
-                stopped = stopped or error is None or not is_refused(due.act, error["step"], error["kind"])
-            elif due.act != "life":  # behind what raised nothing of a program counts
-                stopped = due.act != "end" and bool(stopped or error)
+            stopped = due.act not in ("life", "end") and (stopped or ends_program(due.act, errors[place]))
         return errors

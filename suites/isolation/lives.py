@@ -66,6 +66,11 @@ class Life(NamedTuple):
     act: str = "life"
     kernel: int = 0
 
+    @classmethod
+    def made(cls, operator: OperatorDesc, act: str = "life", kernel: int = 0) -> Life:
+        """One that makes a kernel and dispatches nothing."""
+        return cls(operator, tuple(operator.tensors.items()), {}, 0, 0, act, kernel)
+
 
 class Unanswered(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
     """A life ended with an error that went with the process."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dmlcts.backends.contract import ContractError, error_kind
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.description_data import DataReader, read_attributes
-from dmlcts.suites.isolation.backend_batch import BackendBatch, Bytes, Due, is_refused
+from dmlcts.suites.isolation.backend_batch import BackendBatch, Bytes, Due, ends_program
 from dmlcts.suites.isolation.framing import MOST_BYTES
 from dmlcts.suites.isolation.lives import ACTS, CAME_BACK, IN_BATCH, RAISED, STATES, STEPS
 from dmlcts.suites.isolation.memory import Window, WorkerMemory
@@ -184,8 +184,7 @@ class WorkerLives:
         batch = BackendBatch(dues, window)
         counts[IN_BATCH] = 1
         try:
-            with np.errstate(all="ignore"):
-                outcomes = list(device.batch(batch.steps))
+            outcomes = list(device.batch(batch.steps))
         except BaseException as error:  # as in _lived
             described = self._described(error)
             if described["kind"] in ("device_lost", "lost"):
@@ -209,6 +208,7 @@ class WorkerLives:
         size, tensors, regions = due.form
         operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
         step = STEPS[0]
+        raised: dict[str, Any] | None = None
 
         def at(what: str) -> None:
             nonlocal step
@@ -233,20 +233,18 @@ class WorkerLives:
             else:
                 self._stepped(device, due, operator, at, by_turns)
         except BaseException as error:  # the implementation's exceptions are findings, not the worker's
-            described = self._described(error)
-            self._stopped = due.act not in ("life", "end") and not is_refused(due.act, step, described["kind"])
-            return described | {"step": step}
+            raised = self._described(error) | {"step": step}
         finally:
             if window is not None:
                 window.shut()
-        return None
+        self._stopped = due.act not in ("life", "end") and (self._stopped or ends_program(due.act, raised))
+        return raised
 
     def _stepped(
         self, device: Any, due: Due, operator: OperatorDesc, at: Callable[[str], None], by_turns: Callable[[Any], None]
     ) -> None:
         """One step of a kernel that lives on."""
         if due.act == "end":
-            self._stopped = False
             at("close")
             while self._kernels:
                 close(self._kernels.popitem()[1])
@@ -261,7 +259,6 @@ class WorkerLives:
         elif due.act == "refuse":
             at("create")
             kernel = device.create(operator)
-            self._stopped = True
             at("close")
             close(kernel)
         else:

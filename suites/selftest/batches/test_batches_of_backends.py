@@ -12,7 +12,15 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.mutants.reference import Array
 from dmlcts.suites.selftest.batches.test_isolated_batches import COUNT, PLACE, opened, reported, row
 from dmlcts.suites.selftest.batches.test_isolated_programs import Right, summary
-from dmlcts.suites.selftest.batches.test_programs import PACKED, cases, clip, history
+from dmlcts.suites.selftest.batches.test_programs import (
+    PACKED,
+    RefusingNothing,
+    RememberingRefusals,
+    StumblingOverSizes,
+    cases,
+    clip,
+    history,
+)
 from dmlcts.suites.selftest.isolation import faulty
 from dmlcts.suites.selftest.isolation.test_isolation import POSIX
 
@@ -21,6 +29,18 @@ BATCHING = "ObeysInBatches"
 
 class RightInBatches(faulty.InBatches, Right):
     """Right."""
+
+
+class RefusingNothingInBatches(faulty.InBatches, RefusingNothing):
+    """As the one without batches."""
+
+
+class StumblingOverSizesInBatches(faulty.InBatches, StumblingOverSizes):
+    """As the one without batches."""
+
+
+class RememberingRefusalsInBatches(faulty.InBatches, RememberingRefusals):
+    """As the one without batches."""
 
 
 class RaisesOnceInBatches(RightInBatches):
@@ -110,3 +130,13 @@ def test_what_runs_behind_a_step_that_raised_is_no_stray_write() -> None:
     _, (first, second), *_ = summary(RaisesOnceInBatches, some, dispatches=False)
     assert [outcome for _, outcome, _ in first] == ["crash"]
     assert not second
+
+
+@pytest.mark.parametrize(
+    "backend", [RefusingNothingInBatches, StumblingOverSizesInBatches, RememberingRefusalsInBatches]
+)
+def test_what_comes_of_a_description_that_has_to_be_refused_is_found_in_batches(backend: type) -> None:
+    some = [history("after a refusal", clip(PACKED))]
+    alone = summary(backend, some, dispatches=True)[:3]
+    assert summary(backend, some, dispatches=False)[:3] == alone
+    assert bool(alone[1][0]) == (backend is not StumblingOverSizesInBatches)

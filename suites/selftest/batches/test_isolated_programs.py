@@ -31,7 +31,6 @@ from dmlcts.suites.selftest.batches.test_programs import (
     clip,
     history,
 )
-from dmlcts.suites.selftest.isolation import faulty
 from dmlcts.suites.selftest.isolation.test_isolation import POSIX
 from dmlcts.suites.selftest.judging.scripted import bench
 
@@ -121,33 +120,11 @@ def test_what_is_wrong_with_another_operator_by_itself_is_not_reported_of_a_hist
     assert not any(together[1])
 
 
-class RefusingNothingInBatches(faulty.InBatches, RefusingNothing):
-    """As the one without batches."""
-
-
-class StumblingOverSizesInBatches(faulty.InBatches, StumblingOverSizes):
-    """As the one without batches."""
-
-
-class RememberingRefusalsInBatches(faulty.InBatches, RememberingRefusals):
-    """As the one without batches."""
-
-
-@pytest.mark.parametrize(
-    "backend, batching",
-    [
-        (RefusingNothing, RefusingNothingInBatches),
-        (StumblingOverSizes, StumblingOverSizesInBatches),
-        (RememberingRefusals, RememberingRefusalsInBatches),
-    ],
-)
-def test_what_comes_of_a_description_that_has_to_be_refused_is_found_as_step_by_step(
-    backend: type, batching: type
-) -> None:
+@pytest.mark.parametrize("backend", [RefusingNothing, StumblingOverSizes, RememberingRefusals])
+def test_what_comes_of_a_description_that_has_to_be_refused_is_found_as_step_by_step(backend: type) -> None:
     some = [history("after a refusal", clip(PACKED))]
-    alone = summary(backend, some, dispatches=True)[:3]
-    assert summary(backend, some, dispatches=False)[:3] == alone
-    assert summary(batching, some, dispatches=False)[:3] == alone
+    together, alone = (summary(backend, some, dispatches=literal)[:3] for literal in (False, True))
+    assert together == alone
     assert bool(alone[1][0]) == (backend is not StumblingOverSizes)  # which other tests report
 
 
