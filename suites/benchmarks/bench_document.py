@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dmlcts.backends.processors import usable_processors
 from dmlcts.reports.documents.results import environment, suite_identity
 from dmlcts.reports.documents.validation import load_document
 from dmlcts.specs import UsageError
@@ -48,7 +48,7 @@ def document(
     return {
         "schema": SCHEMA,
         "backend": backend,
-        "processors": os.cpu_count() or 1,
+        "processors": usable_processors(),
         "compiled": available(),
         "figures": [
             {
@@ -86,7 +86,7 @@ def load_reference(path: str | Path, backend: str) -> dict[str, Any]:
         UsageError: it describes another backend, or a machine with another number of processors.
     """
     reference = load_document(path, "bench-1", "write one with `dmlcts bench --json FILE`")
-    here = os.cpu_count() or 1
+    here = usable_processors()
     if reference["backend"] != backend:
         raise UsageError(f"{path} describes {reference['backend']}, not {backend}", "write one for it with --json")
     if reference["processors"] != here:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dmlcts.backends.processors import usable_processors
 from dmlcts.specs import UsageError
 from dmlcts.specs.oracle.compiled import available
 from dmlcts.suites.benchmarks.bench_document import better, costs, dearer, document, ratios, slower
@@ -54,7 +54,7 @@ def figures_of(asked: Measured, report: Report, only: Collection[str] = ()) -> l
         report: called with a line on what is going on.
         only: names of sweeps' figures; none means all.
     """
-    figures = yardsticks_and_judging(asked.rounds, os.cpu_count() or 1, report)
+    figures = yardsticks_and_judging(asked.rounds, usable_processors(), report)
     for operator, data_type, targets, compiled, bar in _SWEEPS if available() else _SWEEPS[:-1]:
         name = sweep_name(operator, data_type, compiled=compiled)
         if only and name not in only:

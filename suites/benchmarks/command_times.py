@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.backends.interpreter import own_python, safe_environment
+from dmlcts.backends.processors import usable_processors
 from dmlcts.specs import UsageError
 
 HELP_BAR = 0.25
@@ -126,7 +127,7 @@ def command_times(
             f"{name}_seconds": round(min(_run(script, arguments, 0).seconds for _ in range(_ROUNDS)), 3)
             for name, (script, arguments) in scripts.items()
         }
-    report(f"a quick run of {', '.join(operators)} on {backend}, {os.cpu_count() or 1} processes")
+    report(f"a quick run of {', '.join(operators)} on {backend}, {usable_processors()} processes")
     times["quick_run"] = quick_run(backend, options, operators)
     times["quick_run_on_cpu"] = None
     if backend != "cpu":

@@ -9,13 +9,13 @@ summed over these.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dmlcts.backends.processors import usable_processors
 from dmlcts.reports.documents.results import environment, suite_identity
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.suites.benchmarks.judging_speed import Figure, swept
@@ -83,7 +83,7 @@ def main(
     json_path: Path | None,
 ) -> None:
     """Sweep ROUND FLOAT32 in every combination of what is given, and print a line for each."""
-    complain(f"{os.cpu_count()} processors; {environment().get('processor', '')}")
+    complain(f"{usable_processors()} processors; {environment().get('processor', '')}")
     figures = []
     elements = [size and 1 << size for size in sizes]
     for variant in _variants(elements, [*slots], [*threads], [*workers], [*isolations], plain):

@@ -130,8 +130,7 @@ def selftest(
     dmlcts selftest --part permitted --name ZerosAreNegative
     dmlcts selftest --mutants 20 --permitted 2 --pairs 2 --json proof.json
     """
-    import os
-
+    from dmlcts.backends.processors import usable_processors
     from dmlcts.reports.documents import killmatrix, writing
     from dmlcts.specs import UsageError
     from dmlcts.suites.console.plain import PlainConsole
@@ -150,15 +149,16 @@ def selftest(
     if kills_path is not None:
         _print_kills(Path(kills_path))
         return
+    workers = workers or usable_processors()
     if record_path is not None:
         from dmlcts.suites.proof.record import record
 
-        record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names, Path(record_path))
+        record((seeds or (0,))[0], workers, complain, names, Path(record_path))
         _print_kills(Path(record_path))
         return
     proof = proving.prove(
         seeds or (0,),
-        workers or os.cpu_count() or 1,
+        workers,
         complain,
         part=part,
         names=names,

@@ -418,7 +418,7 @@ _RUNNING: Final = (
                 kind=Kind.NUMBER,
                 least=1,
                 default=None,
-                help="Processes (default: one a processor).",
+                help="Processes (default: one for each processor that they may use).",
             ),
         ),
         metavar="N",

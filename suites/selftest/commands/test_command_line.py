@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -597,3 +599,22 @@ def test_an_installed_copy_states_that_it_has_no_catalogue(monkeypatch: pytest.M
     assert proof_of_the_suite() is None
     with pytest.raises(UsageError, match="run it in one, installed with pip -e"):
         selftest.main(["--list"], standalone_mode=False)
+
+
+def test_a_proof_begins_as_many_processes_as_it_may_use_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.commands import main as commands
+
+    begun: list[int] = []
+
+    def prove(seeds: tuple[int, ...], workers: int, *given: Any, **named: Any) -> None:
+        begun.append(workers)
+        raise UsageError("nothing is proved here", "look at the number")
+
+    monkeypatch.setattr(commands, "proof_of_the_suite", lambda: SimpleNamespace(prove=prove))
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 9}, raising=False)
+    for arguments in ([], ["-n", "7"]):
+        with pytest.raises(UsageError, match="nothing is proved here"):
+            commands.selftest.main(arguments, standalone_mode=False)
+    assert begun == [3, 7]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,12 @@ def test_a_reference_of_another_machine_or_backend_is_refused(
     path.write_text(json.dumps({**document(figures(1e9), "cpu"), **change}), encoding="utf-8")
     with pytest.raises(UsageError, match=words):
         load_reference(path, "cpu")
+
+
+def test_a_bench_counts_the_processors_that_it_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 9}, raising=False)
+    assert document(figures(1e9), "cpu")["processors"] == 3
 
 
 def test_a_reference_that_is_no_such_document_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
