@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -190,3 +192,10 @@ def test_the_command_sweeps_and_exits_by_its_verdict(dmlcts: Callable[..., Ran],
     assert missing.code == 2
     assert missing.err.startswith("dmlcts: ")
     assert missing.err.count("\n") == 1
+
+
+def test_a_pool_has_no_more_processes_than_it_may_use_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 9}, raising=False)
+    with contextlib.closing(Processes(Orders("cpu", compiled=False))) as processes:
+        assert processes.size == 3

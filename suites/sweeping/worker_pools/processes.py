@@ -9,7 +9,6 @@ one; where it takes down a second worker, that is what the implementation does w
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import signal
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from typing import Any
 
 from dmlcts.backends import BackendUnavailable
 from dmlcts.backends.interpreter import spawn_context
+from dmlcts.backends.processors import usable_processors
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.isolation.custody import held
@@ -91,7 +91,7 @@ class Processes:
 
     def __init__(self, orders: Orders, size: int = 0) -> None:
         if size > 1 and not orders.threads:
-            orders = replace(orders, threads=max(1, min(MOST_THREADS, multiprocessing.cpu_count() // size)))
+            orders = replace(orders, threads=max(1, min(MOST_THREADS, usable_processors() // size)))
         self._orders = orders
         # a process of the implementation's own is ended by its worker, which tries the block's tensor once more
         self._timeout = orders.timeout if orders.isolation == "none" else 2 * orders.timeout + _OPENING_SECONDS
@@ -106,7 +106,7 @@ class Processes:
             self.close()
             raise
         if not size:
-            size = min(multiprocessing.cpu_count(), _MOST_BY_DEFAULT) if self._description.independent else 1
+            size = min(usable_processors(), _MOST_BY_DEFAULT) if self._description.independent else 1
         self.size = size
 
     def _hired(self) -> _Seat:

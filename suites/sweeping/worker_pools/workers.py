@@ -7,11 +7,11 @@ not run in a process in which code of the implementation has run.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dmlcts.backends.processors import usable_processors
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.results import describe_device, environment
 from dmlcts.specs import FeatureLevel
@@ -134,7 +134,7 @@ class Worker:
         """The device with its kernels and slots."""
         if self._sweep_judge is None:
             beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
-            slots = self._orders.slot_count or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
+            slots = self._orders.slot_count or (beside if self.independent else min(4, usable_processors() + 1))
             self._sweep_judge = SweepJudge(
                 self.bench,
                 slots=slots,
@@ -151,7 +151,7 @@ class Worker:
         orders = self._orders
         if not orders.streams or not self.bench.info.details.get("streams"):
             return None
-        threads = orders.threads or min(MOST_THREADS, os.cpu_count() or 1)
+        threads = orders.threads or min(MOST_THREADS, usable_processors())
         return {"slots": orders.slot_count, "threads": threads, "tensor_elements": orders.tensor_elements}
 
     def describe(self) -> Description:
